@@ -20,7 +20,7 @@ os.environ["MPLBACKEND"] = "Agg"
 os.environ["STATIONARY_OPTIMIZE"] = "off"
 
 # Checks fail with the values that they compared, as tests do.
-pytest.register_assert_rewrite("tests.checks")
+pytest.register_assert_rewrite("tests.checks", "tests.restated")
 
 _cache = pytest.StashKey[tempfile.TemporaryDirectory]()
 
@@ -29,6 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--shuffle", type=int, metavar="SEED", help="in a random order, of this seed")
     parser.addoption("--without", action="append", default=[], metavar="PACKAGE",
                      help="as if this package were not installed")  # fmt: skip
+    parser.addoption("--units", metavar="NAME", help="and ask every question in these units, too")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -46,6 +47,8 @@ def pytest_collection_finish() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     gc.disable()  # until everything is collected
+    if config.option.units:
+        config.pluginmanager.import_plugin("tests.restated")
     for package in config.option.without:
         # Python's own mark of what cannot be imported.
         sys.modules[package] = None  # pyright: ignore[reportArgumentType]

@@ -2,15 +2,19 @@
 
 A length counts L of the new units from another origin, an energy E, a time T: the statement is
 rewritten by substitution, so that its parameters keep their values. What stands in a sine is an
-angle and stays one.
+angle and stays one. ``pytest --units nanometres tests/…`` asks every question of a test once more
+in other units.
 """
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pytest
 import sympy as sp
 
 import stationary as st
@@ -19,7 +23,10 @@ from stationary.model.layout import Layout
 from stationary.model.system import System, written_out
 
 _ROUND = (sp.sin, sp.cos, sp.tan, sp.atan2)
+# Larger systems are not asked again.
 _LARGEST = 30
+# What answers may differ by, and by how much more where a place has fewer digits.
+_SAME, _DIGITS = 1e-6, 1e6
 
 
 class NotRestated(Exception):
@@ -34,6 +41,14 @@ class Units:
     E: float
     T: float
     origin: float = 0.0
+
+
+#: Units by name.
+UNITS = {
+    "nanometres": Units(L=3.7e9, E=2.3e21, T=7.1e3),
+    "light-years": Units(L=1.1e-16, E=3e-40, T=3.2e-8),
+    "far": Units(L=30.0, E=0.07, T=11.0, origin=123.4),
+}
 
 
 class Restated:
@@ -134,12 +149,6 @@ class Restated:
     def events(self, events: Any) -> list:
         every = list(events) if isinstance(events, (list, tuple)) else [events]
 
-        def value(c: Any, e: Any) -> Any:
-            k = [x.name for x in self.coordinates].index(getattr(c, "coordinate", c).name)
-            rate = c is not self.coordinates[k]
-            s, o = self.scale[k], self.shift[k]
-            return s / self.units.T * self.put(e) if rate else s * self.put(e) + o
-
         out = []
         for e in every:
             if not isinstance(e, st.Event) or e.action is not None:
@@ -194,7 +203,7 @@ def _in_order(points: Any) -> np.ndarray:
     return points[np.lexsort(np.round(points, 6).T)]
 
 
-def _parts(verb: str, result: Any, new: Any, r: Restated | None, old: Any):
+def _parts(verb: str, result: Any, r: Restated | None = None) -> Iterator[tuple[str, Any]]:
     """Yield (name, numbers or words) of a result; in the old units."""
 
     def q(x):
@@ -251,46 +260,70 @@ VERBS = {
 }  # fmt: skip
 
 
-def ask_again(verb: str, ask: Any, system: Any, given: dict, result: Any, units: Units):
-    """Ask in other units; return (name, error or words) of what differs, the largest error first.
+def ask_again(verb: str, ask: Any, system: Any, given: dict, result: Any, units: Units) -> None:
+    """Ask in other units, and compare with a result, or with the error that the question ended in.
 
-    `result` is an answer, or an error that it ended with.
+    A question may be refused or its search end early in both.
     """
     r = Restated(system, units)
     place, moving = VERBS[verb]
-    extra = {}
-    if verb == "continuation":
-        extra = {"parameter": given["parameter"], "span": given["span"]}
-        given = {k: v for k, v in given.items() if k not in extra}
-    if verb == "limit_load":
-        if not isinstance(given["load"], (str, sp.Symbol)):
-            raise NotRestated
-        extra = {"load": given["load"]}
-        given = {k: v for k, v in given.items() if k not in extra}
-    known = r.known(given, place, moving) | extra
+    # A parameter and a load have the values that they had.
+    kept = {"continuation": ("parameter", "span"), "limit_load": ("load",)}.get(verb, ())
+    extra = {key: given[key] for key in kept}
+    if not isinstance(extra.get("load", ""), (str, sp.Symbol)):
+        raise NotRestated
+    known = r.known({k: v for k, v in given.items() if k not in kept}, place, moving) | extra
     try:
         new = ask(r.system, **known)
     except st.StationaryError as error:
         new = error
-    if isinstance(result, Exception) or isinstance(new, Exception):
-        if type(result) is type(new) or (
-            isinstance(result, Exception) and isinstance(new, Exception)
-        ):
-            return []
-        return [("ended", f"{str(result)[:300]!r} against {str(new)[:300]!r}")]
-    differs = []
-    for (name, a), (_, b) in zip(
-        _parts(verb, result, new, None, system), _parts(verb, new, new, r, system)
-    ):
-        if isinstance(a, np.ndarray):
-            if a.shape != b.shape:
-                differs.append((name, f"shapes {a.shape} {b.shape}"))
-                continue
-            good = np.isfinite(a) & np.isfinite(b)
-            if not np.array_equal(np.isfinite(a), np.isfinite(b)):
-                differs.append((name, "not finite"))
-            size = max(np.abs(a[good]).max(initial=0.0), 1e-3)
-            differs.append((name, float(np.abs(a - b)[good].max(initial=0.0) / size)))
-        elif a != b:
-            differs.append((name, f"{a} against {b}"))
-    return differs
+    failed = [isinstance(x, Exception) for x in (result, new)]
+    assert failed[0] == failed[1], f"{verb} in other units: {result} against {new}"
+    if failed[0]:
+        return
+    for (name, a), (_, b) in zip(_parts(verb, result), _parts(verb, new, r)):
+        if not isinstance(a, np.ndarray):
+            assert a == b, f"{name} of {verb} in other units"
+            continue
+        assert a.shape == b.shape and np.array_equal(np.isfinite(a), np.isfinite(b)), name
+        good = np.isfinite(a)
+        size = max(np.abs(a[good]).max(initial=0.0), 1e-3)
+        allowed = (_SAME + _DIGITS * np.spacing(abs(units.origin))) * size
+        off = np.abs(a - b)[good].max(initial=0.0)
+        assert off <= allowed, f"{name} of {verb} in other units"
+
+
+def asking_again(verb: str, ask: Any, units: Units, busy: list[str]) -> Any:
+    """Return a verb that asks every question once more in other units."""
+
+    @functools.wraps(ask)
+    def asked(system: Any = None, *args: Any, **given: Any) -> Any:
+        if busy or args:
+            return ask(system, *args, **given)
+        busy.append(verb)
+        error = None
+        try:
+            try:
+                result = ask(system, **given)
+            except st.StationaryError as caught:
+                result = error = caught
+            if not isinstance(error, st.StatementError):
+                try:
+                    ask_again(verb, ask, system, given, result, units)
+                except NotRestated:
+                    pass
+        finally:
+            busy.pop()
+        if error is not None:
+            raise error
+        return result
+
+    return asked
+
+
+@pytest.fixture(autouse=True)
+def _in_other_units(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, busy = request.config.getoption("--units"), []
+    for verb in VERBS if name else ():
+        again = asking_again(verb, getattr(st, verb), UNITS[name], busy)
+        monkeypatch.setattr(st, verb, again)

@@ -98,6 +98,37 @@ def statics_held(u):
     ]  # fmt: skip
 
 
+@question(1e-9)
+def statics_floor(u):
+    """Weights above each other and a floor: nothing has a length but the gaps."""
+    low, high = y - u.at(-0.4)[0], x - y - 0.3 * u.L
+    contacts = [st.Contact(low, name="floor"), st.Contact(high, name="block")]
+    blocks = st.System(potential=u.F * (2 * x + y), contacts=contacts)
+    rest = st.statics(blocks, start=dict(zip((x, y), u.at(1.0, 0.1))))
+    return [u.of(rest[x]), u.of(rest[y]), rest.lam["floor"] / u.F, rest.lam["block"] / u.F]
+
+
+@question(1e-8)
+def statics_flat(u):
+    """Without stiffness: powers of a length decide, and cosines beside springs."""
+    X = x / u.L - u.o
+    slope = st.System(potential=u.E * (X**4 / 4 + X**3 / 3))
+    valley = st.System(potential=u.E * (X**4 / 4 + X**6))
+    links = [*st.coordinates("b1 b2 b3 b4 b5")]
+    bends = links[0] ** 2 + sum((p - q) ** 2 for p, q in zip(links[1:], links)) / 2
+    load = 0.097886967409692855767
+    columns = [
+        st.System(
+            potential=u.E * bends, work=u.E * load * (1 + e) * sum(1 - st.cos(p) for p in links)
+        )
+        for e in (-1e-7, 1e-7)
+    ]
+    at = {x: u.at(0.0)[0]}
+    rests = [st.statics(s, start=at, kind="any") for s in (slope, valley)]
+    rests += [st.statics(s, kind="any") for s in columns]
+    return [[r.stable, r.inertia] for r in rests] + [rests[-1].eigenvalues[1:] / u.E]
+
+
 @question(1e-8)
 def equilibria(u):
     X, Y = (x / u.L - u.o), (y / u.L - u.o)
@@ -163,6 +194,23 @@ def continuation_held(u):
     rest = st.statics(column, start={x: foot[0], y: foot[1] + u.L})
     d = st.continuation(column, parameter=P, span=(0, 2 * u.F), start=rest)
     return [[[s.kind, s.parameter / u.F] for s in d.special], len(d.branches)]
+
+
+@question(1e-7)
+def continuation_from(u):
+    """From a fold where nothing bends, and from a column that bears nothing."""
+    P = st.parameters(P=0.0)
+    X = x / u.L - u.o
+    fold = st.System(potential=u.E * X**3 / 3 - P * X)
+    column = st.System(potential=u.E * a**2 / 2 + P * st.cos(a))
+    at = {x: u.at(0.0)[0]}
+    answers = []
+    for system, start, span in ((fold, at, (-1, 1)), (column, {}, (0, 3))):
+        ends = tuple(end * u.E for end in span)
+        d = st.continuation(system, parameter=P, span=ends, start=start)
+        answers.append([[[s.kind, s.parameter / u.E] for s in d.special], len(d.branches),
+                        [str(b.status) for b in d.branches]])  # fmt: skip
+    return answers
 
 
 # -- small motions --------------------------------------------------------------------------------
@@ -488,8 +536,10 @@ UNITS = {
     "fast and far away": Unit(L=1e-3, M=1e6, T=1e-9, o=1e4),
     "grammes": Unit(L=1e-2, M=1e-3),
     "nanometres far away": Unit(L=1e-9, o=-1e4),
+    "atoms": Unit(L=2.9e-13, M=1.3e-27, T=1.1e-16),
+    "light-years": Unit(L=9.461e15, M=1.989e30, T=3.156e7),
 }
-SLOW = {"grammes", "nanometres far away"}
+SLOW = {"grammes", "nanometres far away", "atoms", "light-years"}
 
 
 def flat(answer):

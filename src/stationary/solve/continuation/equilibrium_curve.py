@@ -347,7 +347,8 @@ def _where(change: Callable[[float], float], decades: int) -> float:
     half = min(float(changes.max()), 1.0) / 2
     if half < _STRAIGHT:
         return np.inf
-    if changes[0] >= half:
+    # By chance one of those that are too large may change little.
+    if changes[:4].max() >= half / 10:
         return 0.0
     high = float(moves[np.argmax(changes >= half)])
     low = high / 10 ** (1 / 3)

@@ -176,20 +176,30 @@ class Search(AbstractAtRest):
         return np.where(moves > 0, moves, typical)
 
     def _turning(self, q: np.ndarray, moves: np.ndarray) -> float:
-        """Return how many times some moves make the stiffness another one; 0 where none do.
+        """Return how many times some moves make stiffness or gradients others; 0 where none do.
 
         It is looked for over all decades, for nothing is known of units. Where they never do, as a
         cosine beside something stiffer, it is where they have done half of what they can.
         """
         way = moves * np.random.default_rng(5).standard_normal(len(q))
-        K = self.stiffnesses(q)
-        size = np.linalg.norm(K)
-        if not size > 0 or not np.any(way):
+        every = np.arange(self.balance.rows + self.balance.gaps)
+
+        def slopes(q: np.ndarray) -> list[np.ndarray]:
+            return [self.stiffnesses(q), self.limits(q, every)[1].data if len(every) else every]
+
+        here = slopes(q)
+        lengths = [np.linalg.norm(x) for x in here]
+        if not any(lengths) or not np.any(way):
             return 0.0
         sizes, changes = 10.0 ** np.arange(-_UNITS, _UNITS + 1.0), []
         for times in sizes:
-            both = [self.stiffnesses(q + side * times * way) - K for side in (1.0, -1.0)]
-            changes.append(np.max([np.linalg.norm(x) for x in both]) / size)
+            shares = [
+                np.linalg.norm(new - old) / length
+                for side in (times, -times)
+                for new, old, length in zip(slopes(q + side * way), here, lengths)
+                if length > 0
+            ]
+            changes.append(np.max(shares))
             if not changes[-1] < 0.3:
                 return float(times)
         most = np.max(changes)
