@@ -156,3 +156,23 @@ def test_a_saved_motion_is_followed_from_where_a_slip_begins(tmp_path):
     times = motion.changes[0].t + np.array([0, 1e-9, 1e-6, 1e-4, 1e-2, 0.08])
     for q in (x, y, x.dot, y.dot):
         np.testing.assert_allclose(again.at(times)[q], motion.at(times)[q], rtol=0, atol=1e-10)
+
+
+def test_a_bead_on_a_wire_turns_round_against_friction_as_it_does_along_its_arc():
+    # The wire leaves a slip in the plane one line: the same as friction along it, in its own x.
+    x, y = st.coordinates("x y")
+    wire = st.Constraint(y - x**2, name="wire")
+    flat = st.System(
+        kinetic=(x.dot**2 + y.dot**2) / 2, potential=9.81 * y, constraints=[wire],
+        friction=[st.Friction(0.7, on=(x, y), name="rubs")],
+    )  # fmt: skip
+    arc = 1 + 4 * x**2
+    along = st.System(
+        kinetic=arc * x.dot**2 / 2, potential=9.81 * x**2,
+        friction=[st.Friction(0.7 * st.sqrt(arc), on=x, name="rubs")],
+    )  # fmt: skip
+    one = st.simulate(flat, span=(0, 4), start={x: 1.0, y: 1.0}, points=21)
+    other = st.simulate(along, span=(0, 4), start={x: 1.0}, points=21)
+    assert one[x] == pytest.approx(other[x], abs=1e-12)
+    assert list(one.changes.kind) == list(other.changes.kind) == ["reverse"] * 3
+    assert one.changes.t == pytest.approx(other.changes.t, rel=1e-10)

@@ -368,11 +368,16 @@ class Touched(AbstractInertial):
             c.kind for c in self.changes)}  # fmt: skip
         told = ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "none"
         evidence = {k: v for k, v in self.residual.items() if k not in ("energy", "R", "Rdot")}
+        # What is rounding beside the energies at work is nothing.
+        least = 4 * np.finfo(float).eps * np.abs(self._energies[:, :2]).max(initial=0.0)
+        heat, struck = (
+            float(x) if abs(x) > least else 0.0 for x in (self.heat[-1], self.struck_off[-1])
+        )
         return (
             self._first_lines("Motion")
             + self._balance_text()
             + f"\n  changes         {told}"
-            + f"\n  friction took   {self.heat[-1]:.6g}, impacts {self.struck_off[-1]:.6g}"
+            + f"\n  friction took   {heat:.6g}, impacts {struck:.6g}"
             + "\n  evidence        "
             + ", ".join(f"{name} {value:.1e}" for name, value in evidence.items())
             + "\n  digits          not measured: where it touches, a motion may jump with its start"

@@ -285,5 +285,10 @@ class Instant:
             first = rub.entries[0]
             if was != now:
                 self.changes.append(Change(t, "stick" if now else "slip", rub.name))
-            elif len(rub.entries) == 1 and before.along[first] * mode.along[first] < 0:
+            # On a line that others leave it, a slip along several rates turns round as well.
+            elif (
+                before.along[first] * mode.along[first] < 0
+                if len(rub.entries) == 1
+                else (j in self.stopped and not now)
+            ):
                 self.changes.append(Change(t, "reverse", rub.name))

@@ -71,7 +71,8 @@ def furthest_inside(limits: list[Limit], x: np.ndarray, loose: np.ndarray) -> np
         inside, room = _met(np.array(rows), x, loose)
         # In a plane forces have a disc: where they come near to it, its tangent is one more limit.
         cuts = [cut for limit in limits if (cut := limit.nearer(inside, room)) is not None]
-        if not cuts:
+        # More limits leave no more room: where there is none, none is found.
+        if not cuts or room < -_SHARP * float(np.abs(inside).max()):
             break
         rows += cuts
     return inside
