@@ -584,19 +584,3 @@ def test_any_curve_can_be_followed_through_its_folds():
     assert 0 < lowest < len(s) - 1
     highest = np.sqrt(np.max([p + np.sqrt(root), p - np.sqrt(root)], axis=0))[lowest:].max()
     assert folds == pytest.approx([above[lowest], highest], rel=1e-6)
-
-
-@pytest.mark.parametrize("long", [1.0, 1e-6, 1e4])
-def test_a_branch_of_a_linear_statement_stands_upright_at_its_load(long):
-    # Two links of length l, springs k at both joints: P l = k/2 (3 ∓ √5), whatever the deflection.
-    y1, y2 = st.coordinates("y1 y2")
-    P = st.parameters(P=0.0)
-    k, slopes = 2.0 * long**2, (y1 / long, (y2 - y1) / long)
-    bent = k / 2 * (slopes[0] ** 2 + (slopes[1] - slopes[0]) ** 2)
-    columns = st.System(potential=bent - P * long / 2 * (slopes[0] ** 2 + slopes[1] ** 2))
-    diagram = st.continuation(columns, parameter=P, span=(0, 8 * long))
-    loads = k / long / 2 * np.array([3 - np.sqrt(5), 3 + np.sqrt(5)])
-    assert [s.parameter for s in diagram.special] == pytest.approx(loads, rel=1e-9)
-    for branch in diagram.branches[1:]:
-        assert branch.status == "upright" and "at any size" in branch.status.message
-        assert len(branch.parameter) < 400

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import isfinite
 from typing import Any
 
@@ -129,3 +130,9 @@ def count(points: Any) -> int:
             "Give how many evenly spaced times to return, as in points=1001.",
         )
     return int(points)
+
+
+@lru_cache(maxsize=8)
+def grid(first: float, last: float, points: int) -> np.ndarray:
+    """Return the output times; motions copy them."""
+    return np.linspace(first, last, points)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from stationary.result.status import Status
 from stationary.result.touched import Touched
 from stationary.solve.arguments import (
     count,
+    grid,
     refuse_unsmooth,
     stabilization,
     times,
@@ -196,8 +197,8 @@ def simulate(
         return digits_left(motion, run(start, grid, other, looser, False, which))
 
     def judged(method: Any, prove: bool) -> Motion:
-        grid = _grid(first, last, points)
-        return proven(run(y, grid, method, (rtol, atol), prove), rtol)
+        outputs = grid(first, last, points)
+        return proven(run(y, outputs, method, (rtol, atol), prove), rtol)
 
     motion = judged(method, False)
     if motion.status == "inaccurate" and not isinstance(method, Variational):
@@ -208,12 +209,6 @@ def simulate(
     if throw and not motion.success and motion.status != "interrupted":
         raise DidNotConverge(failure(motion, last), status=motion.status, solution=motion)
     return motion
-
-
-@lru_cache(maxsize=8)
-def _grid(first: float, last: float, points: int) -> np.ndarray:
-    """Return the output times; motions copy them."""
-    return np.linspace(first, last, points)
 
 
 @dataclass
