@@ -171,3 +171,17 @@ def test_many_samples_are_met_without_a_new_beginning_at_each(unit, sharp, monke
     k = 1234
     place, _ = carried(4.0, times[: k + 1], forces)
     assert motion.at(times[k] * unit)[x] == pytest.approx(place, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_series_go_over_samples_whatever_their_times(seed):
+    # Lengths that no sum of steps meets to the last digit, and times much closer than the motion.
+    rng = np.random.default_rng(seed)
+    times = np.append(0, 10.0 ** rng.uniform(*sorted(rng.uniform(-9, 0.3, 2)), 12)).cumsum()
+    forces = rng.normal(size=13)
+    spring = st.System(kinetic=x.dot**2 / 2, potential=2 * x**2, loads=[st.Load(F, on=x)])
+    motion = st.simulate(
+        spring, span=(0, times[-1]), start={x: 0.3}, inputs={F: (times, forces)}, points=5
+    )
+    np.testing.assert_allclose(motion.y[-1, :2], carried(4.0, times, forces), rtol=0, atol=1e-12)
+    assert motion.method == "Taylor"

@@ -287,6 +287,57 @@ def test_regular_motions_keep_their_digits():
     assert st.simulate(rod, span=(0, 10), start={x: 1.0}).digits > 12
 
 
+def well(u):
+    return -1 / (1 + st.exp(u))
+
+
+def slope(u):
+    return st.log(1 + st.exp(u)) / 1000
+
+
+def valley(u):
+    return st.log(st.exp(u) + st.exp(-2 * u)) / 1000
+
+
+# Each with an equal that has no exponentials to overflow: exp(u) is no number beyond u = 709.
+@pytest.mark.parametrize(
+    ("law", "equal"),
+    [
+        (well, lambda u: -(1 - st.tanh(u / 2)) / 2),
+        (slope, lambda u: (st.Max(u, 0) + st.log(1 + st.exp(-abs(u)))) / 1000),
+        (valley, lambda u: (st.Max(u, -2 * u) + st.log(1 + st.exp(-3 * abs(u)))) / 1000),
+    ],
+)
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])
+def test_what_stays_finite_does_not_overflow(law, equal, unit):
+    start = {x: 2.0 * unit, x.dot: -0.3 * unit}
+    for method, error in (("auto", 1e-12), (st.Runge(), 1e-8)):
+        ends = [
+            st.simulate(
+                st.System(kinetic=x.dot**2 / (2 * unit**2), potential=f(1000 * (x / unit - 0.1))),
+                span=(0, 7), start=start, method=method,
+            ).y[-1]
+            for f in (law, equal)
+        ]  # fmt: skip
+        np.testing.assert_allclose(*ends, rtol=0, atol=error * abs(ends[1]).max())
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])
+def test_forces_of_exponentials_do_not_overflow(unit):
+    u = 1000 * x.dot / unit
+    friction = (st.exp(u) - st.exp(-u)) / (st.exp(u) + st.exp(-u))
+    push = st.inputs("push")
+    ends = []
+    for f, given in ((friction, 1 / (1 + st.exp(1000 * (1 - st.t)))),
+                     (st.tanh(u), (1 - st.tanh(500 * (1 - st.t))) / 2)):  # fmt: skip
+        system = st.System(
+            kinetic=x.dot**2 / 2, potential=x**2 / 2, loads=[st.Load((push - 0.3 * f) * unit, on=x)]
+        )
+        start = {x: unit, x.dot: unit}
+        ends.append(st.simulate(system, span=(0, 5), start=start, inputs={push: given}).y[-1, :2])
+    np.testing.assert_allclose(*ends, rtol=0, atol=1e-9 * unit)
+
+
 @pytest.mark.parametrize("case", range(8))
 def test_what_time_has_no_digits_for_is_not_claimed(case):
     # A push of 1 by a rectangle: its two instants are known to the last digits of time.

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from scipy.integrate import solve_ivp
 
 import stationary as st
 
@@ -386,6 +387,30 @@ def test_a_belt_takes_a_block_along_until_its_spring_pulls_it_off():
     # From x = ½ on it oscillates about ½, at speed 1.
     exact = np.where(later.t < 0.5, later.t, 0.5 + np.sin(later.t - 0.5))
     np.testing.assert_allclose(later[x], exact, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_side_that_has_a_pole_behind_its_border_is_left_at_the_border(seed):
+    # Friction v/(w + |v|): held on one side it has a pole at w beyond the border, at which an
+    # implicit method finds a state to stay in.
+    rng = np.random.default_rng(seed)
+    width, belt, stiffness = 10.0 ** rng.uniform(-5, -3), rng.uniform(0.1, 0.5), rng.uniform(1, 3)
+    start = rng.normal(size=2)
+    slip = x.dot - belt
+    system = st.System(
+        kinetic=x.dot**2 / 2, potential=stiffness * x**2 / 2,
+        loads=[st.Load(-0.1 * slip / (width + st.Abs(slip)), on=x)],
+    )  # fmt: skip
+
+    def rates(_, y):
+        slip = y[1] - belt
+        return [y[1], -stiffness * y[0] - 0.1 * slip / (width + abs(slip))]
+
+    exact = solve_ivp(rates, (0, 4), start, "Radau", rtol=1e-12, atol=1e-13).y[:, -1]
+    for method, atol in METHODS.items():
+        settings: Any = {"span": (0, 4), "method": method, "points": 101}
+        motion = st.simulate(system, start={x: start[0], x.dot: start[1]}, **settings)
+        np.testing.assert_allclose(motion.y[-1, :2], exact, rtol=0, atol=max(30 * atol, 1e-9))
 
 
 def test_forces_that_switch_ever_faster_are_told():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from math import frexp, isfinite
+from math import frexp, isfinite, ulp
 from typing import Any
 
 import numpy as np
@@ -391,8 +391,8 @@ def _steps_over_knots(
     pars, step, lost, copied = code.pars, code.step, stepper.lost, series.tobytes
     for until, row in zip((ends / unit).tolist(), rows):
         pars[:] = row
-        rest = until - times[-1]
-        while rest > 0 and len(taken) < count:
+        rest, digits = until - times[-1], _STALLED * ulp(until)
+        while rest > digits and len(taken) < count:
             failed = step(min(most, longest, rest), True)[0] == lost
             if failed:
                 break
@@ -400,10 +400,10 @@ def _steps_over_knots(
             taken.append(copied())
             lengths.append(code.last_h)
             rest -= code.last_h
-            if rest <= 0:
+            if rest <= digits:
                 code.time = until
             times.append(code.time)
-        if failed or rest > 0:
+        if failed or rest > digits:
             break
     h, t = np.array(lengths), np.array(times)
     most = min(most, longest, end / unit - t[-1])

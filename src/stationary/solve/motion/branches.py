@@ -16,6 +16,9 @@ from stationary.solve.motion.zero_passages import passages
 # Looks at every step for a border that is passed and passed back.
 _LOOKS = 8
 
+# A state off a border by this part of its way there is not on it.
+_OFF = 1e-6
+
 # Rates below this part of what they are summed from are rounding.
 _ROUNDING = 1e-12
 
@@ -249,6 +252,18 @@ class Branches:
             if len(instants) and (first is None or instants[0] < first[0]):
                 first = float(instants[0]), int(i)
         return first
+
+    def off(
+        self, border: int, t: float, y: np.ndarray, begun: float, start: np.ndarray, p: np.ndarray
+    ) -> int:
+        """Tell whether a state is on a border (0), before it (1) or behind it (−1).
+
+        What counts is the way there from where it begins.
+        """
+        states, times = np.array([start, y]).T, np.array([[begun, t]])
+        before, now = np.asarray(self.now.margins(times, states, self.values(p)))[border]
+        far = abs(now) > _OFF * abs(before) + 2 * self._slack[border]
+        return int(far) * (1 if now > 0 else -1)
 
 
 def _dips(g: np.ndarray) -> bool:

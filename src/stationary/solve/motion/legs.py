@@ -18,7 +18,7 @@ from stationary.solve.integrators.taylor import Taylor
 from stationary.solve.motion.branches import Branches
 from stationary.solve.motion.instants import known_instants
 from stationary.solve.motion.jumps import Jumps
-from stationary.solve.motion.ode import AbstractIntegrator, Ode, Piece
+from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Ode, Piece
 
 # However smooth a motion begins, it is looked at this many times; once for every output where a
 # push may yet come of which a series knows nothing.
@@ -26,6 +26,10 @@ _FEWEST_STEPS = 16
 
 # Steps this many times longer than the way on which a branch is left are made again.
 _LONG = 100.0
+
+# So often a border is located again, and what is told where there is none after all.
+_CLOSER = 8
+NO_BORDER = -1
 
 # A way of so many floating point numbers can be divided.
 _APART = 1e5
@@ -212,7 +216,8 @@ class Legs:
         if not self.watching:
             return piece, None
         assert self.branches is not None
-        left = self.branches.left(piece, self.values(piece.t[0]))
+        p = self.values(piece.t[0])
+        left = self.branches.left(piece, p)
         if left is None:
             return piece, None
         t, border = left
@@ -222,30 +227,47 @@ class Legs:
         # step that is long beside that way has lost its digits.
         before = max(int(np.searchsorted(piece.t, t)) - 1, 0)
         start, until = float(piece.t[before]), float(piece.t[before + 1])
-        y = begun = piece.evaluate(np.array([start]))[0]
-        while until - start > _LONG * (t - start) > _LONG * _APART * np.spacing(abs(t)):
-            until = start + 2 * (t - start)
-            again = self._once_more(ode, integrator, start, begun, until)
-            left = None if again is None else self.branches.left(again, self.values(start))
-            if left is None or left[1] != border:
-                break
-            t = left[0]
-        if start < t:
-            for step in integrator.pieces(ode, start, begun, t, grid=np.empty(0), dense=False):
-                y = step.end
-        return shortened(piece, t, y), border
+        begun = piece.evaluate(np.array([start]))[0]
+        for _ in range(_CLOSER):
+            long = until - start > _LONG * (t - start) > _LONG * _APART * np.spacing(abs(t))
+            off, y = 0, begun
+            if long:
+                until = start + 2 * (t - start)
+            else:
+                y = _reached(ode, integrator, start, begun, t)
+                # Behind its border a side may have a pole, of which no interpolation knows.
+                off = self.branches.off(border, t, y, start, begun, p)
+                if off == 0 or not start < t < until:
+                    return shortened(piece, t, y), border
+                start, begun, until = (start, begun, t) if off < 0 else (t, y, until)
+                if until - start <= _APART * np.spacing(abs(until)):
+                    return shortened(piece, t, y), border
+            left = self._once_more(ode, integrator, start, begun, until, p)
+            if left is not None:
+                t, border = left
+            elif long:
+                until = t
+            else:
+                # What an interpolation has passed may not be passed: from here again.
+                return shortened(piece, t, y), border if off < 0 else NO_BORDER
+        return shortened(piece, t, _reached(ode, integrator, start, begun, t)), border
 
-    @staticmethod
     def _once_more(
-        ode: Ode, integrator: AbstractIntegrator, t: float, y: np.ndarray, until: float
-    ) -> Piece | None:
-        """Return the whole of a way as one piece; none where it takes several."""
-        pieces = list(integrator.pieces(ode, t, y, until, grid=np.empty(0), dense=True))
-        return pieces[0] if len(pieces) == 1 else None
+        self, ode: Ode, by: AbstractIntegrator, t: float, y: np.ndarray, until: float, p: np.ndarray
+    ) -> tuple[float, int] | None:
+        """Return when a way leaves the branch, and by which border, by a closer look at it."""
+        assert self.branches is not None
+        ways = by.pieces(replace(ode, stride=None), t, y, until, grid=np.empty(0), dense=True)
+        try:
+            return next((left for way in ways if (left := self.branches.left(way, p))), None)
+        except BlowUp:
+            return None
 
     def change(self, t: float, border: int, y: np.ndarray) -> np.ndarray:
         """Pass a border of the branch; return the state, put onto it if it stays there."""
         assert self.branches is not None
+        if border == NO_BORDER:
+            return y
         y = self.branches.change(t, border, y, self.values(t))
         if self.branches.stated and self.branches.hovers(t):
             # As it is stated the law needs no branches: they only spare it some error.
@@ -303,6 +325,14 @@ class Legs:
             if begin >= until:
                 return
             yield self.done[i], begin, min(end, until)
+
+
+def _reached(ode: Ode, by: AbstractIntegrator, t: float, y: np.ndarray, until: float) -> np.ndarray:
+    """Return the state at the end of a way."""
+    if t < until:
+        for step in by.pieces(ode, t, y, until, grid=np.empty(0), dense=False):
+            y = step.end
+    return y
 
 
 def shortened(piece: Piece, t: float, y: np.ndarray) -> Piece:
