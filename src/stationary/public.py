@@ -103,8 +103,8 @@ if TYPE_CHECKING:
     from stationary.result.touched import Touched
     from stationary.result.weighed import FittedPressure
     from stationary.solve.continuation.continuation import continuation
-    from stationary.solve.pressure.bounds import pressure_bounds
-    from stationary.solve.pressure.fit import fit_pressure
+    from stationary.solve.pressure.bounds.bounds import pressure_bounds
+    from stationary.solve.pressure.weighing.fit import fit_pressure
     from stationary.solve.rest.equilibria import equilibria
     from stationary.solve.rest.statics import statics
     from stationary.solve.sliding.instant.force_balance import newton
@@ -145,8 +145,8 @@ LATE = {
         "stationary.solve.continuation.continuation": "continuation",
         "stationary.solve.rest.equilibria": "equilibria",
         "stationary.solve.small_motions.modes": "modes",
-        "stationary.solve.pressure.bounds": "pressure_bounds",
-        "stationary.solve.pressure.fit": "fit_pressure",
+        "stationary.solve.pressure.bounds.bounds": "pressure_bounds",
+        "stationary.solve.pressure.weighing.fit": "fit_pressure",
         "stationary.solve.sliding.instant.force_balance": "newton",
         "stationary.solve.sliding.over_time.evolution": "quasistatics",
         "stationary.solve.sliding.limits.load": "limit_load limit_surface",

@@ -9,13 +9,13 @@ from scipy.optimize import linprog, nnls
 
 import stationary as st
 from stationary.result.least_power import motions
-from stationary.solve.pressure.border import Border
-from stationary.solve.pressure.circle import lowest_around
-from stationary.solve.pressure.locus import inner_motion
-from stationary.solve.pressure.lowest import _on_edges, _on_few
-from stationary.solve.pressure.programs import Programs
+from stationary.solve.pressure.bounds.border import Border
+from stationary.solve.pressure.bounds.locus import inner_motion
+from stationary.solve.pressure.duals.circle import lowest_around
+from stationary.solve.pressure.duals.lowest import _on_edges, _on_few
+from stationary.solve.pressure.programs.programs import Programs
+from stationary.solve.pressure.programs.refuted import Refuted
 from stationary.solve.pressure.pushed import Scene
-from stationary.solve.pressure.refuted import Refuted
 from stationary.solve.pressure.support import Rest
 
 BOX = [(-0.05, -0.03), (0.05, -0.03), (0.05, 0.03), (-0.05, 0.03)]

@@ -15,8 +15,8 @@ from stationary.solve.gate import many_answers
 from stationary.solve.gate.claims import findings, judged
 from stationary.solve.gate.early_end import Reason, reason
 from stationary.solve.gate.state import State
-from stationary.solve.pressure.measured import Measured
 from stationary.solve.pressure.pushed import Scene
+from stationary.solve.pressure.weighing.measured import Measured
 from stationary.solve.scales import scales_of
 from tests.solve.speeds_told import towed_speed
 

@@ -213,7 +213,7 @@ def _slide(model: Model, asked: dict[str, Any]) -> Any:
 
 
 def _bounds(model: Model, asked: dict[str, Any]) -> Any:
-    from stationary.solve.pressure.bounds import WORDS, pressure_bounds
+    from stationary.solve.pressure.bounds.bounds import WORDS, pressure_bounds
 
     known = {"at": still(model), "params": values(model)["params"], **asked}
     if isinstance(known["of"], str) and known["of"] not in WORDS:
@@ -227,7 +227,7 @@ def _bounds(model: Model, asked: dict[str, Any]) -> Any:
 
 
 def _weigh(model: Model, asked: dict[str, Any]) -> Any:
-    from stationary.solve.pressure.fit import fit_pressure
+    from stationary.solve.pressure.weighing.fit import fit_pressure
 
     # What only a track needs is in its pushes already.
     known = {k: v for k, v in asked.items() if k not in ("outline", "radius")}

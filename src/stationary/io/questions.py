@@ -19,7 +19,7 @@ from stationary.io.unit_checks import check_measured, dimension
 from stationary.model.push import Push
 from stationary.model.symbols import Coordinate, Parameter
 from stationary.solve.motion.events import Event
-from stationary.solve.pressure.bounds import WORDS
+from stationary.solve.pressure.bounds.bounds import WORDS
 
 
 def _span(reader: Reader, path: Path) -> tuple[float, float]:

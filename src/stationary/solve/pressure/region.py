@@ -14,7 +14,7 @@ from scipy.spatial import ConvexHull
 
 from stationary.result.least_power import motions
 from stationary.solve.linear import extent, ways_across
-from stationary.solve.pressure.simplex import solved
+from stationary.solve.pressure.programs.simplex import solved
 from stationary.solve.pressure.support import Rest
 
 

@@ -18,15 +18,15 @@ from stationary.result.status import Status
 from stationary.result.weighed import FittedPressure, Identifiable
 from stationary.solve.gate.claims import passed
 from stationary.solve.inertia import require_system
-from stationary.solve.pressure.alike import looks_alike
-from stationary.solve.pressure.apart import beside
-from stationary.solve.pressure.measured import Measured
-from stationary.solve.pressure.mistaken import likely
-from stationary.solve.pressure.next_push import next_push
-from stationary.solve.pressure.offset import aside, offset
-from stationary.solve.pressure.search import Fitted, Search
-from stationary.solve.pressure.smooth import shapes
-from stationary.solve.pressure.uncertain import uncertain
+from stationary.solve.pressure.weighing.alike import looks_alike
+from stationary.solve.pressure.weighing.apart import beside
+from stationary.solve.pressure.weighing.measured import Measured
+from stationary.solve.pressure.weighing.mistaken import likely
+from stationary.solve.pressure.weighing.next_push import next_push
+from stationary.solve.pressure.weighing.offset import aside, offset
+from stationary.solve.pressure.weighing.search import Fitted, Search
+from stationary.solve.pressure.weighing.smooth import shapes
+from stationary.solve.pressure.weighing.uncertain import uncertain
 from stationary.solve.sliding.limits.load import limit_surface
 
 # Feet few enough that the likelihood of each load is followed.

@@ -18,9 +18,9 @@ from stationary.model.polygon import area
 from stationary.model.push import Push
 from stationary.model.system import System
 from stationary.solve.linear import orthonormal
-from stationary.solve.pressure.apart import slope
-from stationary.solve.pressure.search import Fitted, Search
-from stationary.solve.pressure.uncertain import uncertain
+from stationary.solve.pressure.weighing.apart import slope
+from stationary.solve.pressure.weighing.search import Fitted, Search
+from stationary.solve.pressure.weighing.uncertain import uncertain
 
 _CHANCE = 1e-5
 # What is shown of an error is so many times its own standard error.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stationary.model.push import Push
-from stationary.solve.pressure.search import Search
+from stationary.solve.pressure.weighing.search import Search
 
 # Another reading is named if most pushes then miss the fit by less than this share of themselves,
 # and by less than this share of what they miss it by as they are given.

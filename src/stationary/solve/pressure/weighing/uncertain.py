@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm, t
 
-from stationary.solve.pressure.apart import unsure
-from stationary.solve.pressure.search import Fitted, Search
+from stationary.solve.pressure.weighing.apart import unsure
+from stationary.solve.pressure.weighing.search import Fitted, Search
 
 
 @dataclass(frozen=True)

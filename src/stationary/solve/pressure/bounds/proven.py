@@ -15,13 +15,13 @@ import numpy as np
 from stationary.errors import StatementError
 from stationary.result.pressure import Cover, PressureBounds
 from stationary.result.status import Status
-from stationary.solve.pressure.cover import covered
-from stationary.solve.pressure.lines import Pencil
-from stationary.solve.pressure.lowest import lowest_over
-from stationary.solve.pressure.programs import Programs
+from stationary.solve.pressure.duals.lowest import lowest_over
+from stationary.solve.pressure.programs.cover import covered
+from stationary.solve.pressure.programs.lines import Pencil
+from stationary.solve.pressure.programs.programs import Programs
+from stationary.solve.pressure.programs.single import EXACT, Single
 from stationary.solve.pressure.pushed import Scene
 from stationary.solve.pressure.region import Mode
-from stationary.solve.pressure.single import EXACT, Single
 from stationary.solve.pressure.support import Rest
 
 # Sides of the polygon around a disc, on which its proof is made.

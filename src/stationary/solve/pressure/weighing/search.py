@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from stationary.solve.pressure.measured import Measured
-from stationary.solve.pressure.smooth import Smoothness, smoothness
-from stationary.solve.pressure.stated import Stated
+from stationary.solve.pressure.weighing.measured import Measured
+from stationary.solve.pressure.weighing.smooth import Smoothness, smoothness
+from stationary.solve.pressure.weighing.stated import Stated
 
 _STEPS = 60
 # Feet are pads of these radii at first, in sizes of the part: about pads nothing rests.

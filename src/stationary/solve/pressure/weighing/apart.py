@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from stationary.model.push import Push
-from stationary.solve.pressure.measured import Measured
-from stationary.solve.pressure.search import Fitted, Search
+from stationary.solve.pressure.weighing.measured import Measured
+from stationary.solve.pressure.weighing.search import Fitted, Search
 
 # What is worth a word, in sizes of the part; what leaves less than this share of it explains it.
 _OFF, _EXPLAINED = 0.005, 0.3

@@ -7,10 +7,10 @@ import numpy as np
 from stationary.model.polygon import area
 from stationary.model.push import Push
 from stationary.model.system import System
-from stationary.solve.pressure.expected import Fingers, expected
 from stationary.solve.pressure.region import hull
-from stationary.solve.pressure.search import Fitted, Search
-from stationary.solve.pressure.uncertain import Uncertain
+from stationary.solve.pressure.weighing.expected import Fingers, expected
+from stationary.solve.pressure.weighing.search import Fitted, Search
+from stationary.solve.pressure.weighing.uncertain import Uncertain
 
 # Places along each line, from end to end, and how often those between the best are looked at.
 _PLACES, _ENDS, _FINER = 6, 0.04, 4

@@ -13,10 +13,10 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import brentq
 
-from stationary.solve.pressure.certificate import in_balance
-from stationary.solve.pressure.polish import Summit, joined
+from stationary.solve.pressure.duals.certificate import in_balance
+from stationary.solve.pressure.extremes.polish import Summit, joined
+from stationary.solve.pressure.programs.single import EXACT, ROUGH, Answer, Single
 from stationary.solve.pressure.region import Mode
-from stationary.solve.pressure.single import EXACT, ROUGH, Answer, Single
 
 _SAMPLES = 16
 _FAR = 1e9

@@ -22,8 +22,8 @@ from stationary.model.symbols import t as time
 from stationary.model.system import System
 from stationary.result.pressure import PressureBounds
 from stationary.result.status import Status
-from stationary.solve.pressure.extremes import Extremes
-from stationary.solve.pressure.interval import greatest
+from stationary.solve.pressure.bounds.interval import greatest
+from stationary.solve.pressure.extremes.extremes import Extremes
 from stationary.solve.pressure.pushed import Scene
 
 # Steps of a band: where every rate is looked for, and where rates are known along the edge.

@@ -18,10 +18,10 @@ from math import atan2, cos, pi, sin
 
 import numpy as np
 
-from stationary.solve.pressure.programs import Answers, Programs, fields
-from stationary.solve.pressure.refuted import Refuted
+from stationary.solve.pressure.programs.programs import Answers, Programs, fields
+from stationary.solve.pressure.programs.refuted import Refuted
+from stationary.solve.pressure.programs.single import ROUGH, Answer, Single
 from stationary.solve.pressure.region import Mode
-from stationary.solve.pressure.single import ROUGH, Answer, Single
 from stationary.solve.pressure.support import Rest
 
 # Motions by which a line is sampled: around one, and on each piece inside the outline.

@@ -17,10 +17,10 @@ from math import hypot
 import numpy as np
 
 from stationary.result.pressure import Dual
+from stationary.solve.pressure.duals.kink import kinked
+from stationary.solve.pressure.duals.lowest import lowest_over
 from stationary.solve.pressure.envelope import centre_of, field
-from stationary.solve.pressure.kink import kinked
-from stationary.solve.pressure.lowest import lowest_over
-from stationary.solve.pressure.polish import Summit
+from stationary.solve.pressure.extremes.polish import Summit
 from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.support import REACH, Rest
 

@@ -8,8 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 from stationary.errors import DidNotConverge, NoMotion, say
-from stationary.solve.pressure.extremes import Extremes, Starts
-from stationary.solve.pressure.polish import Summit
+from stationary.solve.pressure.extremes.extremes import Extremes, Starts
+from stationary.solve.pressure.extremes.polish import Summit
 from stationary.solve.pressure.pushed import Scene
 from stationary.solve.pressure.region import Mode, spread
 

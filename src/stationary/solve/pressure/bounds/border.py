@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stationary.solve.pressure.programs import Answers, Programs, centres
+from stationary.solve.pressure.programs.programs import Answers, Programs, centres
 from stationary.solve.pressure.region import Mode
 
 _FAR = 1e6

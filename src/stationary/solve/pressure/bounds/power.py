@@ -20,15 +20,15 @@ import numpy as np
 
 from stationary.result.least_power import motions
 from stationary.solve.linear import extent, ways_across
-from stationary.solve.pressure.certificate import in_balance
-from stationary.solve.pressure.climb import even
+from stationary.solve.pressure.duals.certificate import in_balance
 from stationary.solve.pressure.envelope import field
-from stationary.solve.pressure.extremes import Extremes
-from stationary.solve.pressure.polish import Summit, joined
-from stationary.solve.pressure.programs import fields
+from stationary.solve.pressure.extremes.climb import even
+from stationary.solve.pressure.extremes.extremes import Extremes
+from stationary.solve.pressure.extremes.polish import Summit, joined
+from stationary.solve.pressure.extremes.vertices import EVERY, vertices
+from stationary.solve.pressure.programs.programs import fields
 from stationary.solve.pressure.region import Mode, hull, spread_motion
 from stationary.solve.pressure.support import WEIGHT, Rest
-from stationary.solve.pressure.vertices import EVERY, vertices
 
 # Of the central path: how near it is gone along, by how much it shrinks, what is left of its value.
 _NEAR, _SHRINKS, _GAP, _STEPS, _SHORT = 1e-3, 30.0, 1e-11, 400, 1e-6

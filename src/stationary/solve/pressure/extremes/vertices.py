@@ -9,7 +9,7 @@ import numpy as np
 
 from stationary.result.least_power import motions
 from stationary.solve.linear import extent, ways_across
-from stationary.solve.pressure.programs import fields
+from stationary.solve.pressure.programs.programs import fields
 from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.support import REACH, WEIGHT, Rest
 

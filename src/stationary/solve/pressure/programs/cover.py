@@ -15,9 +15,9 @@ from __future__ import annotations
 import numpy as np
 
 from stationary.result.pressure import Cover
-from stationary.solve.pressure.lines import Pencil
-from stationary.solve.pressure.lowest import at_rest, lowest
-from stationary.solve.pressure.programs import Programs, centres, fields
+from stationary.solve.pressure.duals.lowest import at_rest, lowest
+from stationary.solve.pressure.programs.lines import Pencil
+from stationary.solve.pressure.programs.programs import Programs, centres, fields
 
 _FIRST = 33
 _DEPTH = 40

@@ -13,7 +13,7 @@ from stationary.errors import StatementError
 from stationary.model.push import Push
 from stationary.result.least_power import jacobians
 from stationary.solve.linear import ways_across
-from stationary.solve.pressure.expected import (
+from stationary.solve.pressure.weighing.expected import (
     Expected,
     Fingers,
     Support,

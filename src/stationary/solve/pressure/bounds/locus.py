@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from stationary.solve.pressure.border import Border
-from stationary.solve.pressure.climb import even_load, moved
+from stationary.solve.pressure.bounds.border import Border
 from stationary.solve.pressure.envelope import centre_of
-from stationary.solve.pressure.extremes import Extremes
+from stationary.solve.pressure.extremes.climb import even_load, moved
+from stationary.solve.pressure.extremes.extremes import Extremes
 from stationary.solve.pressure.region import Mode, spread_motion
 from stationary.solve.pressure.support import Rest
 

@@ -12,7 +12,7 @@ from math import atan2, cos, hypot, pi, sin
 
 import numpy as np
 
-from stationary.solve.pressure.programs import Programs
+from stationary.solve.pressure.programs.programs import Programs
 from stationary.solve.pressure.support import REACH, WEIGHT, Rest
 
 _EIGHT = np.arange(8) * (np.pi / 4)

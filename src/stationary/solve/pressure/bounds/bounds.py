@@ -13,17 +13,17 @@ from stationary.model.system import System
 from stationary.result.pressure import Dual, Pressure, PressureBounds, Proof
 from stationary.result.status import Status
 from stationary.solve.gate.claims import passed
-from stationary.solve.pressure.certificate import certified
-from stationary.solve.pressure.interval import extremes
-from stationary.solve.pressure.locus import locus_of
-from stationary.solve.pressure.over_time import advance_of
-from stationary.solve.pressure.polish import Summit
-from stationary.solve.pressure.power import power_ends
-from stationary.solve.pressure.proven import proven
+from stationary.solve.pressure.bounds.interval import extremes
+from stationary.solve.pressure.bounds.locus import locus_of
+from stationary.solve.pressure.bounds.over_time import advance_of
+from stationary.solve.pressure.bounds.power import power_ends
+from stationary.solve.pressure.bounds.proven import proven
+from stationary.solve.pressure.bounds.reach import band_of
+from stationary.solve.pressure.bounds.vote import ROUGH_VOTE, verdict, votes_of
+from stationary.solve.pressure.duals.certificate import certified
+from stationary.solve.pressure.extremes.polish import Summit
 from stationary.solve.pressure.pushed import Scene
-from stationary.solve.pressure.reach import band_of
 from stationary.solve.pressure.region import Mode
-from stationary.solve.pressure.vote import ROUGH_VOTE, verdict, votes_of
 
 # Of the greatest power: what is less is the rounding of none.
 _ROUNDING = 1e-14

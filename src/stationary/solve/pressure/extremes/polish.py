@@ -20,10 +20,10 @@ import casadi as ca
 import numpy as np
 
 from stationary.lower.engines.casadi import Numeric
+from stationary.solve.pressure.duals.lowest import lowest_over
 from stationary.solve.pressure.envelope import centre_of, descended, field, slopes
-from stationary.solve.pressure.lowest import lowest_over
+from stationary.solve.pressure.programs.single import Answer
 from stationary.solve.pressure.region import Mode
-from stationary.solve.pressure.single import Answer
 from stationary.solve.pressure.support import REACH, WEIGHT, Rest
 
 _STEPS = 25

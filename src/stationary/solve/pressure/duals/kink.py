@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from stationary.solve.pressure.duals.lowest import lowest
 from stationary.solve.pressure.envelope import centre_of, field
-from stationary.solve.pressure.lowest import lowest
+from stationary.solve.pressure.programs.simplex import solved
 from stationary.solve.pressure.region import Mode
-from stationary.solve.pressure.simplex import solved
 from stationary.solve.pressure.support import REACH, Rest
 
 # How close a motion turns about a corner, and what is more than rounding of a dual.

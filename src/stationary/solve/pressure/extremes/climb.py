@@ -13,8 +13,8 @@ from math import atan2, cos, hypot, inf, isfinite, nan, pi, sin
 
 import numpy as np
 
+from stationary.solve.pressure.programs.single import EXACT, ROUGH, Answer, Single
 from stationary.solve.pressure.region import Mode
-from stationary.solve.pressure.single import EXACT, ROUGH, Answer, Single
 from stationary.solve.pressure.support import REACH, Rest
 
 _ASKS = 40

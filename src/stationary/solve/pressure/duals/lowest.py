@@ -15,7 +15,7 @@ from math import hypot, inf, nan, sqrt
 
 import numpy as np
 
-from stationary.solve.pressure.circle import lowest_around
+from stationary.solve.pressure.duals.circle import lowest_around
 from stationary.solve.pressure.envelope import centre_of
 from stationary.solve.pressure.support import Rest
 

@@ -7,18 +7,18 @@ from functools import cached_property
 import numpy as np
 
 from stationary.solve.linear import Rows
-from stationary.solve.pressure.certificate import certified
-from stationary.solve.pressure.climb import Climb, End, even, even_load, moved
+from stationary.solve.pressure.duals.certificate import certified
 from stationary.solve.pressure.envelope import field
-from stationary.solve.pressure.lines import Pencil, beyond, possible
-from stationary.solve.pressure.pairs import last_pairs, pairs
-from stationary.solve.pressure.polish import Atoms, Polisher, Summit, atoms_of, joined
-from stationary.solve.pressure.programs import Programs, cap_of
+from stationary.solve.pressure.extremes.climb import Climb, End, even, even_load, moved
+from stationary.solve.pressure.extremes.pairs import last_pairs, pairs
+from stationary.solve.pressure.extremes.polish import Atoms, Polisher, Summit, atoms_of, joined
+from stationary.solve.pressure.extremes.stick import last_of
+from stationary.solve.pressure.extremes.vertices import driven, vertices
+from stationary.solve.pressure.programs.lines import Pencil, beyond, possible
+from stationary.solve.pressure.programs.programs import Programs, cap_of
+from stationary.solve.pressure.programs.single import EXACT, ROUGH, Answer, Single
 from stationary.solve.pressure.region import Mode, spread_motion
-from stationary.solve.pressure.single import EXACT, ROUGH, Answer, Single
-from stationary.solve.pressure.stick import last_of
 from stationary.solve.pressure.support import WEIGHT, Rest
-from stationary.solve.pressure.vertices import driven, vertices
 
 # How close a search around the border comes before Newton's method takes over.
 _CLOSE = (1e-2, 1e-3, 1e-4, 1e-5)

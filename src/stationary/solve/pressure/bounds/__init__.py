@@ -1,0 +1,1 @@
+"""What is asked over all pressures, and how it is answered."""

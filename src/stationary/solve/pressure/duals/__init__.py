@@ -1,0 +1,1 @@
+"""What proves an end: dual functions, bounded over the whole support."""

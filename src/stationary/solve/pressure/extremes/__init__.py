@@ -1,0 +1,1 @@
+"""The search for the extreme motion of one mode, and its pressure."""

@@ -1,0 +1,1 @@
+"""Linear programs over all pressures at given motions."""

@@ -1,0 +1,1 @@
+"""Loads from how a part moves when it is pushed."""
