@@ -147,6 +147,12 @@ def test_a_ring_of_springs_that_floats_is_at_rest_and_free(nodes, unit, grown):
     # As many springs as nodes: every other motion leaves their lengths alone.
     assert rest.stable and rest.inertia == (nodes, 0, nodes)
     assert len(rest.free) == nodes
+    # And from where it is stretched and crumpled.
+    for seed in range(3):
+        chance = np.random.default_rng(seed)
+        rough = circle * chance.uniform(0.5, 2) + 0.3 * h * chance.standard_normal((nodes, 2))
+        rest = st.statics(ring, start={r: rough})
+        assert rest.inertia == (nodes, 0, nodes) and len(rest.free) == nodes
 
 
 # -- linear algebra --------------------------------------------------------------------------------

@@ -40,6 +40,9 @@ _MIXED = 64
 # Flat directions that are looked along one by one.
 _FEW = 3
 
+# How far along a family another equilibrium is looked for, relative to the extent of a point.
+_MOVES = (1e-2, 1e-3)
+
 # Last digits by which a stiffness is known: sums of many terms lose a few.
 _DIGITS = 16
 
@@ -321,10 +324,16 @@ class Examination:
         return ways[chosen]
 
     def _slides(self, way: np.ndarray, flat: np.ndarray) -> bool:
-        """Tell whether there is another equilibrium in a direction: a family, no flat minimum."""
+        """Tell whether there is another equilibrium in a direction: a family, no flat minimum.
+
+        A long way may fold what is made of many short parts: then a shorter one tells as well.
+        """
+        return any(self._slides_by(share, way, flat) for share in _MOVES)
+
+    def _slides_by(self, share: float, way: np.ndarray, flat: np.ndarray) -> bool:
         search, active = self.search, self.active[self.kept]
         reach = search.neighbourhood(self.q)
-        q = search.moved(self.q, 1e-2 * way / np.abs(way / reach).max())
+        q = search.moved(self.q, share * way / np.abs(way / reach).max())
         lam = self.lam[self.kept]
         for _ in range(12):
             place = Place(search, q, lam, active)

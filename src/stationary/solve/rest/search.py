@@ -246,7 +246,7 @@ class Search(AbstractAtRest):
                     place, status = far, Ending.UNBOUNDED
                 return place, lam, status, None
             seen = self.examined(place, lam, active)
-            if seen.inertia[1] and (better := seen.sharper()) is not None:
+            if any(seen.inertia[1:]) and (better := seen.sharper()) is not None:
                 place, lam = better
                 seen = self.examined(place, lam, active)
             if self.kind == "any" or not self.descends:
