@@ -43,9 +43,9 @@ class Way(Enum):
 OPEN, STUCK, BACK, AHEAD = WAYS = tuple(Way)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Choice:
-    """One choice for every contact."""
+    """One choice for every contact, and what is in doubt about it."""
 
     problem: Problem
     cone: np.ndarray

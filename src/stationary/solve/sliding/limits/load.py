@@ -114,8 +114,9 @@ def limit_load(
     live = live / factor
     cone = question.pressed(place)
     # Open contacts have no friction, and drag holds nothing; what is smooth follows no pressure.
-    place.problem.size[(cone == -2) | (place.problem.power > 0)] = 0.0
-    cone[place.problem.size == 0] = -1
+    size = np.where((cone == -2) | (place.problem.power > 0), 0.0, place.problem.size)
+    place, cone = replace(place, problem=replace(place.problem, size=size)), cone.copy()
+    cone[size == 0] = -1
     scale = _scale(place.problem, cone, live)
     ends = [_strength(place.problem, dead, sign * live, cone, scale) for sign in (-1.0, 1.0)]
     safe = _safe_interval(place.problem, cone, live, (-ends[0].static, ends[1].static))

@@ -128,9 +128,10 @@ class ByPower(AbstractPhase):
         if self.compiled is not None:
             # Where compiled equations fail there is little hope.
             return starts[:1]
-        if self.known:
+        unknowns = next(self._guesses(t))
+        if unknowns is not None:
             ends = np.cumsum([self.n, len(starts[0].y), len(starts[0].lam)])
-            v, y, lam, mu = np.split(next(self._guesses(t)), ends)
+            v, y, lam, mu = np.split(unknowns, ends)
             starts.insert(0, replace(starts[0], v=v, y=y, lam=lam, mu=mu))
         return starts
 

@@ -133,7 +133,7 @@ def supplied(question: Question, place: Place, forces: Forces, v: np.ndarray) ->
     """Return the power of loads, pushers and conveyors, by the forces at a place."""
     (y, lam, mu), p = forces, place.problem
     given = float(y @ p.c - lam @ p.b - mu @ p.g)
-    if question.fed:
+    if question.sliding.graph.fed:
         given += float(question.evaluate("power", place, v)[0][1:].sum())
         given += float(question.evaluate("pumped", place)[0][0])
     return given

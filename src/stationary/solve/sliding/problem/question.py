@@ -357,12 +357,6 @@ class Question:
         digits = self.digits(p.A, place.t, place.q, p.b)
         return np.maximum(digits, share * _rows(p.A, self.lengths(place)))
 
-    @cached_property
-    def fed(self) -> bool:
-        """Whether energies or loads push."""
-        system = self.system
-        return bool(system.loads) or not (system.potential.is_zero and system.work.is_zero)
-
     # -- which term is which ----------------------------------------------------------------------
 
     @cached_property
