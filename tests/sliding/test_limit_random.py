@@ -115,7 +115,7 @@ def grasp(rng):
 
 
 @pytest.mark.parametrize("kind", [truss, stack, grasp])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [*range(6), 105])
 def test_both_bounds_are_those_of_a_linear_program(kind, seed):
     parts = kind(np.random.default_rng(seed))
     n = len(parts["dead"])

@@ -27,7 +27,7 @@ from stationary.solve.sliding.convex.judge import Strength, strength
 from stationary.solve.sliding.coulomb.modes import movable
 from stationary.solve.sliding.coulomb.pressed import limited
 from stationary.solve.sliding.instant.least_power import as_place, require_place
-from stationary.solve.sliding.problem.numbers import Problem
+from stationary.solve.sliding.problem.numbers import Problem, largest
 from stationary.solve.sliding.problem.question import Place, Question
 from stationary.solve.sliding.telling.step import forces_of
 
@@ -136,6 +136,9 @@ _LARGEST = 1e150
 # differ by more.
 _NO_LOAD, _FINE = 1e-10, 1e-6
 
+# A pressure of this share of the forces at work is none.
+_UNPRESSED = 1e-9
+
 # Up to so many modes of contacts all are tried.
 _FEW_MODES = 256
 
@@ -169,6 +172,11 @@ def _strength(
                 "Check the sizes of loads and limits."),
             status="undecided",
         )  # fmt: skip
+    # What hardly presses beside all that is at work does not, nor does it rub.
+    top = max(map(largest, (dead, limit.y, limit.lam, limit.mu)))
+    mu = np.where(limit.mu > _UNPRESSED * top, limit.mu, 0.0)
+    idle = (cone >= 0) & (np.append(mu, 1.0)[np.maximum(cone, -1)] == 0)
+    limit = replace(limit, mu=mu, y=np.where(idle[problem.term], 0.0, limit.y))
     limits = problem.size[problem.size > 0]
     fine = limits.min(initial=np.inf) >= _FINE * limits.max(initial=0.0)
     if np.isinf(limit.static) or (scale and not (fine and abs(limit.static) <= _NO_LOAD * scale)):
