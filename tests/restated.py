@@ -29,6 +29,40 @@ _LARGEST = 30
 _SAME, _DIGITS = 1e-6, 1e6
 
 
+@dataclass(frozen=True)
+class Unit:
+    """Units of length, mass and time in SI, and where the origin lies, in this length."""
+
+    L: float = 1.0
+    M: float = 1.0
+    T: float = 1.0
+    o: float = 0.0
+
+    @property
+    def g(self):  # acceleration
+        return self.L / self.T**2
+
+    @property
+    def F(self):  # force
+        return self.M * self.g
+
+    @property
+    def E(self):  # energy
+        return self.F * self.L
+
+    @property
+    def k(self):  # stiffness
+        return self.F / self.L
+
+    def at(self, *place):
+        """Return coordinates of a place."""
+        return [(p + self.o) * self.L for p in place]
+
+    def of(self, value):
+        """Return a coordinate in these units, from this origin."""
+        return np.asarray(value) / self.L - self.o
+
+
 class NotRestated(Exception):
     """What this file does not know how to write in other units."""
 

@@ -4,7 +4,6 @@ An answer is written in its own units, where it is a list of plain numbers; one 
 tonnes differs from one in metres and kilogrammes by rounding, or by what the question asks for.
 """
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -12,42 +11,9 @@ import pytest
 
 import stationary as st
 from stationary import public
+from tests.restated import Unit
 
 x, y, phi, a, b = st.coordinates("x y phi a b")
-
-
-@dataclass(frozen=True)
-class Unit:
-    """Units of length, mass and time in SI, and where the origin lies, in this length."""
-
-    L: float = 1.0
-    M: float = 1.0
-    T: float = 1.0
-    o: float = 0.0
-
-    @property
-    def g(self):  # acceleration
-        return self.L / self.T**2
-
-    @property
-    def F(self):  # force
-        return self.M * self.g
-
-    @property
-    def E(self):  # energy
-        return self.F * self.L
-
-    @property
-    def k(self):  # stiffness
-        return self.F / self.L
-
-    def at(self, *place):
-        """Return coordinates of a place."""
-        return [(p + self.o) * self.L for p in place]
-
-    def of(self, value):
-        """Return a coordinate in these units, from this origin."""
-        return np.asarray(value) / self.L - self.o
 
 
 QUESTIONS = {}
@@ -308,6 +274,26 @@ def simulate_redundant(u):
     return [
         moved(st.simulate(twice, method=method, **asked), u) for method in (st.Runge(), st.BDF())
     ]
+
+
+@question(1e-9)
+def simulate_rolling(u):
+    """A leaning disc: nothing tells a length but how its rows turn, metres beside radians."""
+    X, Y, Z, yaw, lean, spin = st.coordinates("X Y Z yaw lean spin")
+    r = 0.3 * u.L
+    u1, u2 = lean.dot, spin.dot + st.sin(lean) * yaw.dot
+    ahead = st.cos(yaw), st.sin(yaw), 0
+    aside = -st.sin(yaw) * st.cos(lean), st.cos(yaw) * st.cos(lean), st.sin(lean)
+    rolls = [c.dot - r * (u2 * p - u1 * q) for c, p, q in zip((X, Y, Z), ahead, aside)]
+    turns = u1**2 / 4 + u2**2 / 2 + (st.cos(lean) * yaw.dot) ** 2 / 4
+    disc = st.System(
+        kinetic=u.M * (X.dot**2 + Y.dot**2 + Z.dot**2 + r**2 * turns) / 2,
+        potential=u.M * 9.81 * u.g * Z, pfaffian=[st.Pfaffian(tuple(rolls))],
+    )  # fmt: skip
+    start = dict(zip((X, Y, Z), u.at(0.0, 0.0, 0.3 * np.cos(0.4))))
+    start |= {yaw: 1.0, lean: 0.4, yaw.dot: 0.3 / u.T, lean.dot: -0.7 / u.T, spin.dot: 1.1 / u.T}
+    motion = st.simulate(disc, span=(0, 0.5 * u.T), start=start, points=4)
+    return [str(motion.status), *moved(motion, u, angles=[yaw, lean, spin])]
 
 
 @question(1e-9)

@@ -29,6 +29,9 @@ NO_MASS = 1e-12
 # Coordinates whose inertia makes them this much smaller than others are not measured by it.
 _LEAST = 1e-3
 
+# Decades over which a length is looked for where nothing tells one, and how far rows turn over it.
+_UNITS, _TURNED = 30, 0.3
+
 
 def check_inertia(
     graph: Graph, params: np.ndarray, t: float, q: np.ndarray, v: np.ndarray
@@ -74,8 +77,7 @@ def _shared(sizes: np.ndarray, masses: np.ndarray, layout: Layout) -> np.ndarray
     """Return sizes of coordinates of which none is lost beside the others.
 
     What seems to have no size in one place, as the height of a wheel that stands upright, moves
-    about as far as the rest; the entries of a quaternion are those of a vector of length one. Where
-    nothing says how large any are, all are one.
+    about as far as the rest; the entries of a quaternion are those of a vector of length one.
     """
     sizes = sizes.copy()
     for places in layout.kinematics.quaternions:
@@ -158,7 +160,33 @@ def sizes_of(graph: Graph, params: np.ndarray, t: float, q: np.ndarray) -> np.nd
     length = scales_of(graph, params, t, q).length
     arguments = (t, q, np.zeros_like(q), np.zeros(len(graph.system.inputs)), params)
     M = numeric(graph, "mass")(*arguments)[0].diagonal()
+    if not length.any():
+        length = _turning(graph, arguments, M)
     return _shared(length, M, graph.layout)
+
+
+def _turning(graph: Graph, arguments: tuple, masses: np.ndarray) -> np.ndarray:
+    """Return moves of one energy of motion that turn the rows; zero where none do, or no rows are.
+
+    Wheels that roll have no other length: they are looked for over all that units may make of them.
+    """
+    t, q, *more = arguments
+    none = np.zeros_like(q)
+    if not graph.layout.multipliers or not np.all(np.isfinite(masses) & (masses > 0)):
+        return none
+    even = 1 / np.sqrt(masses)
+    way = even * np.random.default_rng(5).choice([-1.0, 1.0], len(q))
+
+    def rows(q: np.ndarray) -> np.ndarray:
+        return numeric(graph, "constraints")(t, q, *more)[2].toarray() * even
+
+    here = rows(q)
+    lengths = np.linalg.norm(here, axis=1)
+    for times in 10.0 ** np.arange(-_UNITS, _UNITS + 1):
+        change = np.linalg.norm(rows(q + times * way) - here, axis=1)
+        if np.any(change > _TURNED * lengths):
+            return times * even
+    return none
 
 
 def _definite(M: np.ndarray) -> bool:

@@ -44,10 +44,12 @@ class Ends:
         assert self.rows is not None
         n, u = self.kernel.size, np.zeros(len(self.kernel.signature))
         arguments = (t, y[:n], y[n : 2 * n], u, self.params)
-        A = numeric(self.kernel.graph, "constraints")(*arguments)[2].toarray()
+        # In moves that count alike: metres beside radians.
+        sizes = self.rows.sizes
+        A = numeric(self.kernel.graph, "constraints")(*arguments)[2].toarray() * sizes
         rank = self.rows.left(np.array([t]), y[None, :])[0]
         free = tangent_basis(A[list(self.kernel.rows)])
-        M = numeric(self.kernel.graph, "dynamics")(*arguments)[0]
+        M = sizes[:, None] * numeric(self.kernel.graph, "dynamics")(*arguments)[0].toarray() * sizes
         inertia = np.linalg.eigvalsh(free.T @ (M @ free)) if free.shape[1] else np.ones(1)
         return np.array([rank, inertia[0] / max(abs(M).max(), 1e-300)])
 
