@@ -337,3 +337,15 @@ slip = "y"
     with pytest.raises(st.StatementError, match="of a contact is") as error:
         st.load(text)
     assert getattr(error.value, "line", None) == 6
+
+
+@pytest.mark.parametrize(
+    "name, term, place", [("a\\u001b", "ok", "1:8"), ("ok", "a\\u001b", "6:1")]
+)
+def test_a_name_that_cannot_be_printed_is_shown_where_it_stands(name, term, place):
+    text = (
+        f'name = "{name}"\ncoordinates = ["x"]\n[energies]\nkinetic = "x\'^2/2"\n'
+        f'potential = "x^2/2"\n[[loads]]\nname = "{term}"\nforce = "2"\non = "x"\n'
+    )
+    with pytest.raises(st.StatementError, match=f":{place}: .* cannot be a name"):
+        st.load(text)

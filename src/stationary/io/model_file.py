@@ -408,16 +408,23 @@ def _refuse(reader: Reader, error: Exception) -> NoReturn:
     """Show where a system that cannot be stands in the file."""
     said = str(error) if isinstance(error, StatementError) else "the system is nested too deeply."
     what, _, rest = said.partition("\n")
+
+    def names(label: Any) -> bool:
+        # Names that cannot be printed are shown with their escapes.
+        return isinstance(label, str) and (f"'{label}'" in what or repr(label) in what)
+
+    if names(reader.at(("name",))) and "name" in what:
+        reader.document.complain(("name",), what, rest.strip())
     for table in statement.TABLES:
         for path in reader.tables(table) if isinstance(reader.at((table,)), list) else []:
             number = f"{PREFIX.get(table, table)}{path[-1] + 1}"
             label = reader.at((*path, "name")) or number
-            if isinstance(label, str) and f"'{label}'" in what:
+            if names(label):
                 inner = (*path, "on") if "works on" in what else path
                 reader.document.complain(inner, what, rest.strip())
         if isinstance(reader.at((table,)), dict):
             for label in reader.table((table,)):
-                if f"'{label}'" in what:
+                if names(label):
                     reader.document.complain((table, label), what, rest.strip())
     for kind in statement.ENERGIES:
         if kind in what and reader.at(("energies", kind)) is not None:
