@@ -186,3 +186,25 @@ def test_drag_takes_what_dry_friction_leaves_however_little_that_is(over, power,
     speed = (2 * over) ** (1 / power) * length / time
     for verb in (st.minimum_dissipation, st.newton):
         assert verb(block)[x.dot] == pytest.approx(speed, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", [2, 8, 10, 12, 18, 29])
+def test_a_part_that_drags_at_several_points_moves_the_same_by_both_principles(seed):
+    # In units that differ by fourteen orders, with drag of any power: moments beside forces.
+    rng = np.random.default_rng(seed)
+    count, length, force = int(rng.integers(2, 6)), *(10.0 ** rng.integers(-7, 7, 2))
+    power = float(rng.choice([0.3, 0.5, 1.5, 2, 3]))
+
+    def at(place):
+        a, b = (float(z) for z in length * place)
+        return x + st.cos(phi) * a - st.sin(phi) * b, y + st.sin(phi) * a + st.cos(phi) * b
+
+    drags = [
+        st.Drag(float(w * force / length**power), power, on=at(place))
+        for w, place in zip(rng.uniform(0.2, 1, count), rng.uniform(-1, 1, (count, 2)))
+    ]
+    pull = tuple(map(float, force * rng.normal(size=2)))
+    part = st.System(friction=drags, loads=[st.Load(pull, on=at(rng.uniform(-1, 1, 2)))])
+    one, other = st.minimum_dissipation(part), st.newton(part)
+    apart = (one.v - other.v) * [1, 1, length]
+    assert np.abs(apart).max() <= 1e-9 * length

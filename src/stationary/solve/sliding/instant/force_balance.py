@@ -199,7 +199,7 @@ _Proof = tuple[Verdict, np.ndarray]
 
 
 def _prop(law: Law, share: float) -> None:
-    law.drag = share * law.light / law.speed
+    law.drag = share * law.light / law.speed * law.problem.levers**2
     law.give = min(share, 1.0) * law.speed / law.strongest
 
 

@@ -48,11 +48,13 @@ class Law:
         self.n, self.rows, self.gaps = problem.n, len(problem.b), len(problem.g)
         self.pressed = question.pressed(place)
         self.left = np.inf
-        self.drag = self.give = 0.0
+        self.drag: np.ndarray | float = 0.0
+        self.give = 0.0
         self.speed = problem.imposed
         self.strength = self.strongest = self._strongest()
         dry = problem.size[(problem.power == 0) & (self.pressed == -1)]
-        self.light = max(dry.max(initial=0.0), largest(problem.f)) or self.strongest
+        pushed = largest(problem.f / problem.levers)
+        self.light = max(dry.max(initial=0.0), pushed) or self.strongest
 
     def _carried(self) -> np.ndarray:
         """Return the smallest velocity that does what is imposed."""
@@ -68,12 +70,13 @@ class Law:
         p, v = self.problem, self._carried()
         grows = p.power > 0
         size = p.size[grows] * p.speeds(self.B @ v + p.c)[grows] ** p.power[grows]
-        return max(p.force, size.max(initial=0.0), largest(self.force(v)[0]))
+        return max(p.force, size.max(initial=0.0), largest(self.force(v)[0] / p.levers))
 
     def measure(self, z: np.ndarray, eps: float) -> None:
         """Measure forces by the strongest of those at v, λ and μ."""
         v, lam, mu = np.split(z, [self.n, self.n + self.rows])
-        forces = (self.force(v)[0], self.rounded(v, mu, eps)[0], lam, mu)
+        levers = self.problem.levers
+        forces = (self.force(v)[0] / levers, self.rounded(v, mu, eps)[0], lam, mu)
         self.strength = max(self.light, *map(largest, forces))
 
     def force(self, v: np.ndarray) -> tuple[np.ndarray, Any]:
@@ -142,7 +145,7 @@ class Law:
         opens = (1 - rate / root) / self.speed
         J[m:, :n] = opens[:, None] * self.G
         J[m:, m:] = np.diag((1 - press / root) / F + opens * self.give)
-        return residual, J, share
+        return self._by_levers(residual, J, share)
 
     def _pulls(
         self, v: np.ndarray, force: np.ndarray, y: np.ndarray, lam: np.ndarray, mu: np.ndarray
@@ -234,7 +237,12 @@ class Law:
             self._pulls(v, force, y, lam, mu) / F, works / F, self._holds(v, lam) / self.speed,
             np.where(closed, opens, np.abs(mu) / F),
         ])  # fmt: skip
-        return residual, J, share
+        return self._by_levers(residual, J, share)
+
+    def _by_levers(self, residual: np.ndarray, J: np.ndarray, share: np.ndarray):
+        """Measure moments by the forces that they are at their levers."""
+        size = np.append(self.problem.levers, np.ones(len(residual) - self.n))
+        return residual / size, J / size[:, None], share / size
 
     def _sharp_law(self, v: np.ndarray, y: np.ndarray, mu: np.ndarray, scale: np.ndarray):
         """Return what is left of the law of friction, what adds up in it, and its slopes.
