@@ -139,3 +139,23 @@ def test_ends_at_kinks_are_certified_by_duals_for_every_way_a_corner_begins_to_m
                              + border @ affine[1:])  # fmt: skip
             assert max(float(k.min()) for k in least) > 0
     assert kinks
+
+
+def test_a_kink_that_is_no_extreme_is_gone_beyond():
+    # Beside the motion about a corner that bears load what goes further is a narrow range.
+    corners = np.array([(-0.03994846, -0.19560699), (0.22320498, 0.97477153), (0.2159947, 0.97560794),
+                        (0.01557581, 0.07854324), (-0.07172597, -0.32297989)])  # fmt: skip
+    a, b = corners[4], corners[0]
+    normal = np.array([a[1] - b[1], b[0] - a[0]]) / np.hypot(*(b - a))
+    place = a + 0.94821 * (b - a)
+    point = tuple(place[i] + normal[i] * st.t for i in range(2))
+    finger = st.Pusher(point=point, edge=(tuple(a), tuple(b)))
+    part = st.slider(outline=corners, weight=1.0, centre=(0, 0), pusher=finger)
+    x, _, phi = part.coordinates
+    bounds = st.pressure_bounds(part, of=0.599475961 * x.dot - phi.dot)
+    assert bounds.proof.low is not None and bounds.proof.low.scope
+    assert bounds.low < 0.34425  # 0.34448 about the corner
+    points, weights = bounds.pressures[0]
+    step = st.minimum_power(st.slider(points=points, weights=weights, pusher=finger))
+    value = 0.599475961 * step["x.dot"] - step["phi.dot"]
+    assert value == pytest.approx(bounds.low, rel=1e-6)

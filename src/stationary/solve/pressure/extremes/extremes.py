@@ -32,6 +32,8 @@ _ZOOMS = 12
 _TRIED = 300
 # How far beyond an extreme programs are asked, as a share of it.
 _BEYOND = 1e-5
+# How much closer to a kink they are asked, too.
+_CLOSER = (1e-2, 1e-4)
 # More than columns that move lower the value of a program.
 _ROOM = 0.05
 # Atoms closer than this, in sizes of the part, may be one.
@@ -151,7 +153,12 @@ class Extremes:
         for _ in range(_TURNS):
             twist = best.twist if best is not None else inside if stuck is None else stuck
             points = None if best is None else best.points
-            further = self._beyond(functional, float(functional @ twist), twist, points)
+            value = float(functional @ twist)
+            further = self._beyond(functional, value, twist, points)
+            if further is None and best is not None and not best.kind:
+                # Beside a kink what goes beyond may be a narrow range of motions.
+                near = (self._beyond(functional, value, twist, closer=k) for k in _CLOSER)
+                further = next((t for t in near if t is not None), None)
             if further is None:
                 break
             higher = self._ascended(functional, further)
@@ -301,7 +308,7 @@ class Extremes:
 
     def _beyond(
         self, functional: np.ndarray, value: float, twist: np.ndarray,
-        points: np.ndarray | None = None, rounds: int = ROUGH,
+        points: np.ndarray | None = None, rounds: int = ROUGH, closer: float = 1.0,
     ) -> np.ndarray | None:  # fmt: skip
         """Return a motion beyond a value at which some pressure stops or goes on, if there is one.
 
@@ -310,7 +317,7 @@ class Extremes:
         pencil = self._pencil(functional)
         size = max(abs(value), 1e-3 * float(np.abs(twist).max()))
         further = value + _BEYOND * size
-        answer = beyond(self.single, pencil, further, twist, rounds=rounds, points=points)
+        answer = beyond(self.single, pencil, further, twist, closer, rounds, closer == 1.0, points)
         return None if answer is None else self._on(pencil, answer)
 
     def _on(self, pencil: Pencil, answer: Answer) -> np.ndarray:
