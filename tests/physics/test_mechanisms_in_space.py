@@ -281,8 +281,9 @@ def test_a_bicycle_has_the_published_small_motions(metre, kilogram, second):
             whole = st.linearize(bicycle, at={z: rear_radius, x.dot: pace})
             assert (grows in whole.stability) if grows else whole.stability == "marginally stable"
             assert (grows in lin.stability) if grows else lin.stability == "asymptotically stable"
+    slips = {x.dot: metre / second, rear.dot: 1.03 * metre / second / rear_radius}
     with pytest.raises(st.StatementError, match="the operating point violates constraints"):
-        st.linearize(bicycle, at={z: rear_radius, **rates, rear.dot: 1.03 * pace / rear_radius})
+        st.linearize(bicycle, at={z: rear_radius, **slips})
 
 
 def test_a_disc_rolls_on_curved_ground():

@@ -344,8 +344,11 @@ class Hunt:
 
     def _group(self, fresh: list[tuple[np.ndarray, int]]) -> None:
         """Put members of families together that can be moved to each other, one for each family."""
-        places, sizes = (np.array(part) for part in zip(*fresh)) if fresh else ((), ())
-        fresh = list(zip(*self.swarm.off_crossings(places, sizes))) if fresh else []
+        if not fresh:
+            return
+        places, sizes = (np.array(part) for part in zip(*fresh))
+        places, sizes = self.swarm.off_crossings(places, sizes)
+        fresh = [(place, int(d)) for place, d in zip(places, sizes)]
         for d in sorted({d for _, d in fresh}):
             some = np.array([w for w, k in fresh if k == d])
             known = [w for w, k in self.families if k == d]
@@ -490,7 +493,8 @@ class Hunt:
     def _free(self, w: np.ndarray, d: int) -> np.ndarray:
         """Return directions of a family, one per row."""
         rows, flat = self.swarm.null_directions(w[None])
-        if flat.sum() > d and len(beside := self._beside.get(w.tobytes(), ())):
+        beside = self._beside.get(w.tobytes())
+        if flat.sum() > d and beside is not None:
             # Families cross there: one of them has its directions beside the crossing.
             rows, flat = self.swarm.null_directions(beside[None])
         ways = rows[0][flat[0]][:, : self.swarm.n] * self.box.size

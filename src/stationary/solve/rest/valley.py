@@ -45,7 +45,7 @@ def walked(swarm: Swarm, seeds: np.ndarray, inside) -> tuple[np.ndarray, np.ndar
             good = (off <= _BENT * _STRIDE) & np.isfinite(push)
             for k in np.flatnonzero(good & (push * force[work] <= 0)):
                 i = work[k]
-                zeros.append(_between(swarm, here[i], there[k], across[i], force[i]))
+                zeros.append(_between(swarm, here[i], there[k], across[i], float(force[i])))
             kept = work[good]
             here[kept], way[kept], across[kept] = there[good], ahead[good], beside[good]
             force[kept] = push[good]
@@ -58,6 +58,7 @@ def walked(swarm: Swarm, seeds: np.ndarray, inside) -> tuple[np.ndarray, np.ndar
 
 def _between(swarm: Swarm, low, high, across, force: float) -> np.ndarray:
     """Return the zero between two places of a valley, by halves."""
+    middle = high[None]
     for _ in range(_HALVES):
         middle = swarm.corrected(((low + high) / 2)[None], 12)
         _, beside = _frames(swarm, middle)
