@@ -59,7 +59,7 @@ test-random: $(VENV)/.installed
 	  tests/physics/test_random_systems.py tests/io/test_fuzz.py $(ARGS)
 
 # As on other machines: with the BLAS of other processors, each in another order, on one core beside
-# a busy neighbour, without heyoka, and with new random numbers.
+# a busy neighbour, in other units, without heyoka, and with new random numbers.
 ELSEWHERE := $(VENV)/bin/python -m pytest -q -m "not slow"
 test-elsewhere: $(VENV)/.installed
 	@for kind in Haswell Zen SkylakeX; do \
@@ -69,6 +69,11 @@ test-elsewhere: $(VENV)/.installed
 	@echo "tests, on one core beside a busy neighbour"
 	@taskset -c 0 sh -c 'while :; do :; done' & busy=$$!; \
 	  taskset -c 0 $(ELSEWHERE) $(ARGS); code=$$?; kill $$busy; exit $$code
+	@for units in nanometres light-years; do \
+	  echo "references, also asked in units of $$units"; \
+	  $(ELSEWHERE) -n auto --dist worksteal --units $$units tests/physics/test_references.py \
+	    tests/physics/test_rest_references.py tests/physics/test_nonholonomic_references.py $(ARGS) || exit 1; \
+	done
 	@echo "tests, without heyoka"
 	@$(ELSEWHERE) -n auto --dist worksteal --without heyoka $(ARGS)
 	@$(MAKE) --no-print-directory test-random
