@@ -177,7 +177,8 @@ def test_many_samples_are_met_without_a_new_beginning_at_each(unit, sharp, monke
 def test_series_go_over_samples_whatever_their_times(seed):
     # Lengths that no sum of steps meets to the last digit, and times much closer than the motion.
     rng = np.random.default_rng(seed)
-    times = np.append(0, 10.0 ** rng.uniform(*sorted(rng.uniform(-9, 0.3, 2)), 12)).cumsum()
+    low, high = np.sort(rng.uniform(-9, 0.3, 2))
+    times = np.append(0, 10.0 ** rng.uniform(low, high, 12)).cumsum()
     forces = rng.normal(size=13)
     spring = st.System(kinetic=x.dot**2 / 2, potential=2 * x**2, loads=[st.Load(F, on=x)])
     motion = st.simulate(
