@@ -143,8 +143,9 @@ def test_ends_at_kinks_are_certified_by_duals_for_every_way_a_corner_begins_to_m
 
 def test_a_kink_that_is_no_extreme_is_gone_beyond():
     # Beside the motion about a corner that bears load what goes further is a narrow range.
-    corners = np.array([(-0.03994846, -0.19560699), (0.22320498, 0.97477153), (0.2159947, 0.97560794),
-                        (0.01557581, 0.07854324), (-0.07172597, -0.32297989)])  # fmt: skip
+    corners = np.array([(-0.03994846, -0.19560699), (0.22320498, 0.97477153),
+                        (0.2159947, 0.97560794), (0.01557581, 0.07854324),
+                        (-0.07172597, -0.32297989)])  # fmt: skip
     a, b = corners[4], corners[0]
     normal = np.array([a[1] - b[1], b[0] - a[0]]) / np.hypot(*(b - a))
     place = a + 0.94821 * (b - a)

@@ -103,6 +103,7 @@ def greatest_power(rest: Rest, mode: Mode, start: np.ndarray) -> Summit:
     if not rest.radius and len(points) == len(extent(points)) + 1:
         return _only_power(points, mode)
     z = np.linalg.lstsq(mode.free, start - mode.base, rcond=None)[0]
+    twist, affine, masses = start, np.zeros(3), np.zeros(len(points))
     for turn in range(_TURNS if rest.radius else 1):
         affine, z, masses = _central(mode, points, z)
         counts = {int((masses > least).sum()): least for least in _BEARS}
@@ -230,7 +231,7 @@ def _saddle(
         if long <= _SHORT or np.abs(off).max() < 1e-15 * WEIGHT:
             break
         steps = 1j * tiny * np.eye(len(u))[asked]
-        J = np.stack([left(u + k)[asked].imag / tiny for k in steps], axis=1)
+        J = np.stack([np.imag(left(u + k)[asked]) / tiny for k in steps], axis=1)
         step = np.linalg.lstsq(J, off, rcond=1e-14)[0]
         while long > _SHORT:
             new = u.copy()
