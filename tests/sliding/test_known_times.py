@@ -90,3 +90,17 @@ def test_how_far_drag_leads_is_as_exact_in_any_unit(size):
     moves = st.System(friction=[st.Drag(1.0, 1, on=x)], loads=[st.Load(size * load, on=x)])
     slide = st.quasistatics(moves, span=(0, 3), points=3)
     assert slide[x][-1] / size == pytest.approx(1.97007241332, rel=1e-9)
+
+
+def test_evidence_is_as_small_where_a_motion_turns_a_corner():
+    # Behind each corner the spring turns into the new side: it rests there for an instant.
+    along = st.Piecewise((st.t, st.t < 1), (1, st.t < 2), (3 - st.t, True))
+    aside = st.Piecewise((0, st.t < 1), (st.t - 1, st.t < 2), (1, True))
+    pulled = 10 * ((x - along) ** 2 + (y - aside) ** 2)
+    bead = st.System(potential=pulled, friction=[st.Friction(1.0, on=(x, y))])
+    slide = st.quasistatics(bead, span=(0, 3), points=7)
+    assert max(slide.residual.values()) < 1e-7
+    # The way lags behind by 1/20, and turns as a tractrix.
+    angle = 2 * np.arctan(np.exp(-(1 / 0.05)))
+    assert slide[x][4] == pytest.approx(1 - 0.05 * np.sin(angle), abs=1e-9)
+    assert slide[y][4] == pytest.approx(1 - 0.05 * np.cos(angle), abs=1e-9)

@@ -186,6 +186,7 @@ class _Run:
     steps: int = 0
     #: By what it was followed, one after the other.
     ways: list[str] = field(default_factory=list)
+    gaps: list[float] = field(default_factory=list)
     evidence: dict[str, float] = field(default_factory=lambda: {"force": 0.0, "gap": 0.0})
     failed: Ended | None = None
     stepper: Stepper | None = None
@@ -275,7 +276,8 @@ class _Run:
         latest = len(self.times) - 1 if fits else kept - 1
         last = self.times[latest] if kept else -np.inf
         other = replace(
-            self, times=self.times[:kept], rows=self.rows[:kept], evidence=dict(self.evidence),
+            self, times=self.times[:kept], rows=self.rows[:kept], gaps=self.gaps[:kept],
+            evidence=dict(self.evidence),
             events=[t for t in self.events if t <= last], ways=self.ways[: bool(kept)],
             stretches=[x.until(last) for x in self.stretches if x.first <= last], failed=None,
             reached=(last, self.rows[latest]) if kept else None,
@@ -399,8 +401,8 @@ class _Run:
     def _keep(self, t: float, row: np.ndarray, force: float, gap: float) -> None:
         self.times.append(t)
         self.rows.append(row)
-        for name, share in (("force", force), ("gap", gap)):
-            self.evidence[name] = max(self.evidence[name], float(share))
+        self.gaps.append(float(gap))
+        self.evidence["force"] = max(self.evidence["force"], float(force))
 
     def _kept(self, state: State) -> Kept:
         """Return what is kept of a state, what is left over of its forces, and its duality gap."""
@@ -429,7 +431,11 @@ class _Run:
         question = self.question
         kernel = kernel_of(question.system, question.drives.signature)
         table = np.array(self.rows)
-        width = kernel.states
+        width, n = kernel.states, question.system.size
+        # Where it is about to rest there is next to no power to compare: beside that of the rest.
+        speeds = np.abs(table[:, n : 2 * n] * question.levers).max(axis=1, initial=0.0)
+        fastest = float(speeds.max(initial=0.0)) or 1.0
+        self.evidence["gap"] = float(np.max(np.array(self.gaps) * speeds / fastest, initial=0.0))
         return Slide(
             system=question.system,
             t=np.array(self.times),
