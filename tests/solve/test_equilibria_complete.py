@@ -271,3 +271,18 @@ def test_families_that_cross_in_the_middle_of_the_box_have_their_own_dimension(
     within = {c: (-2, 2) for c in (x, y, z) if energy.has(c)}
     rests = st.equilibria(st.System(potential=energy), within=within)
     assert [rest.family for rest in rests] == dimensions
+
+
+@pytest.mark.parametrize("stiffness", [1e3, 1e5])
+def test_two_stiff_springs_do_not_rest_where_they_have_no_length(stiffness):
+    # There the stiffness is without bounds and the force is that of the springs.
+    a, b = st.coordinates("a b")
+    energy = stiffness * (st.sqrt(x**2 + y**2) - 1) ** 2 / 2 + y + b
+    energy += stiffness * (st.sqrt((a - x) ** 2 + (b - y) ** 2) - 1) ** 2 / 2
+    box = {x: (-1.5, 1.5), y: (-1.5, 1.6), a: (-2.5, 2.5), b: (-2.5, 2.6)}
+    rests = st.equilibria(st.System(potential=energy), within=box)
+    # Each hangs or stands: stretched by what it carries, or pressed.
+    first, second = 2 / stiffness, 1 / stiffness
+    expected = [(p - first, p + q - first - second) for p in (-1, 1) for q in (-1, 1)]
+    assert places(rests, y, b) == pytest.approx(np.array(expected), abs=1e-9)
+    assert np.abs(places(rests, x, a)).max() < 1e-9

@@ -23,7 +23,7 @@ def balance(
     allowed = rtol * (state.pulls + besides)
     # What is rarely needed is dearer than all the rest.
     if not np.all(left <= allowed):
-        allowed = np.maximum(allowed, rtol * (state.stiffness @ state.scales.length))
+        allowed = np.maximum(allowed, rtol * state.springing)
         allowed += _ROUNDINGS * (state.shaken + np.finfo(float).eps * state.strongest)
     if not np.all(left <= allowed):
         allowed += _ROUNDINGS * state.computed

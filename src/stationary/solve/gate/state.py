@@ -20,6 +20,9 @@ from stationary.solve.sliding.problem.question import evaluated, terms_of
 # How many times the last digits of the coordinates are shaken to see what that changes.
 _SHAKES = 3
 
+# Moves by which it is seen what stiffness makes of them, and how much more they might make.
+_MOVES, _UNEVEN = 4, 100.0
+
 
 @dataclass(frozen=True)
 class State:
@@ -159,6 +162,20 @@ class State:
             return self.springs
         at = (self.t, self.q, self.u, self.params, self.lam)
         return self.springs + abs(numeric(Balance(self.graph), "curvature")(*at)[0])
+
+    @cached_property
+    def springing(self) -> np.ndarray:
+        """The forces that a move by the statement's own lengths would raise on each coordinate.
+
+        Beside a place where forces turn round at once, as at the end of a spring without length,
+        the stiffness is without bounds and the forces are not.
+        """
+        lengths = self.scales.length
+        linear, rng = self.stiffness @ lengths, np.random.default_rng(1)
+        moved = [self.q + lengths * rng.choice([-1.0, 1.0], len(self.q)) for _ in range(_MOVES)]
+        changes = np.array([np.abs(self._left(q) - self.unbalanced) for q in moved])
+        changes = np.where(np.isfinite(changes), changes, np.inf)
+        return np.minimum(linear, _UNEVEN * np.max(changes, axis=0, initial=0.0))
 
     @cached_property
     def springs(self) -> Any:
