@@ -29,17 +29,17 @@ def ask(model: Model, question: str, given: Mapping[str, Any]) -> Any:
     if question not in ANSWERS:
         raise StatementError(unknown("the question", question, ANSWERS))
     answer, needed = ANSWERS[question]
-    asked = {**model.questions.get(question, {}), **given}
+    arguments = {**model.questions.get(question, {}), **given}
     # Orientations are searched whole.
     turned = all(isinstance(c, Entry) for c in model.system.coordinates)
     for key, example in needed.items():
-        if asked.get(key) is None and not (key == "within" and turned):
+        if arguments.get(key) is None and not (key == "within" and turned):
             raise StatementError(
                 f"the question '{question}' has no {key}.",
                 f"Found none in [{question}] of the file, and none beside it.",
                 f"Add {key} = {example} to [{question}].",
             )
-    return answer(model, asked)
+    return answer(model, arguments)
 
 
 def values(model: Model) -> dict[str, Any]:
@@ -77,39 +77,39 @@ def still(model: Model) -> dict[str, Any]:
 # -- reading --------------------------------------------------------------------------------------
 
 
-def _equations(model: Model, asked: dict[str, Any]) -> Any:
+def _equations(model: Model, arguments: dict[str, Any]) -> Any:
     from stationary.derive.principle import equations
 
-    return equations(model.system if model.continuum is None else model.continuum, **asked)
+    return equations(model.system if model.continuum is None else model.continuum, **arguments)
 
 
-def _check(model: Model, asked: dict[str, Any]) -> Any:
+def _check(model: Model, arguments: dict[str, Any]) -> Any:
     from stationary.derive.check import check
 
-    return check(model.system, **asked)
+    return check(model.system, **arguments)
 
 
 # -- rest -----------------------------------------------------------------------------------------
 
 
-def _statics(model: Model, asked: dict[str, Any]) -> Any:
+def _statics(model: Model, arguments: dict[str, Any]) -> Any:
     from stationary.solve.rest.statics import statics
 
-    return statics(model.system, **{"start": still(model), **values(model), **asked})
+    return statics(model.system, **{"start": still(model), **values(model), **arguments})
 
 
-def _equilibria(model: Model, asked: dict[str, Any]) -> Any:
+def _equilibria(model: Model, arguments: dict[str, Any]) -> Any:
     from stationary.solve.rest.equilibria import equilibria
 
-    return equilibria(model.system, **{**values(model), **asked})
+    return equilibria(model.system, **{**values(model), **arguments})
 
 
-def _rest(model: Model, asked: Mapping[str, Any], asker: str) -> Any:
+def _rest(model: Model, arguments: Mapping[str, Any], asker: str) -> Any:
     """Return the state of rest nearest to the start, a stable one if there is one."""
     from stationary.solve.rest.statics import refuse, statics
 
     refuse(model.system, asker)
-    time = {"t": asked["t"]} if "t" in asked else {}
+    time = {"t": arguments["t"]} if "t" in arguments else {}
     begin = {"start": still(model), **values(model), **time}
     try:
         return statics(model.system, **begin)
@@ -117,27 +117,27 @@ def _rest(model: Model, asked: Mapping[str, Any], asker: str) -> Any:
         return statics(model.system, kind="any", **begin)
 
 
-def _linearize(model: Model, asked: dict[str, Any]) -> Any:
+def _linearize(model: Model, arguments: dict[str, Any]) -> Any:
     from stationary.solve.small_motions.linearize import linearize
 
-    if "at" not in asked:
-        asked["at"] = _rest(model, asked, "linearize")
-    return linearize(model.system, **{**values(model), **asked})
+    if "at" not in arguments:
+        arguments["at"] = _rest(model, arguments, "linearize")
+    return linearize(model.system, **{**values(model), **arguments})
 
 
-def _modes(model: Model, asked: dict[str, Any]) -> Any:
+def _modes(model: Model, arguments: dict[str, Any]) -> Any:
     from stationary.solve.small_motions.modes import modes
 
-    if "at" not in asked:
-        asked["at"] = _rest(model, asked, "modes")
-    return modes(model.system, **{**values(model), **asked})
+    if "at" not in arguments:
+        arguments["at"] = _rest(model, arguments, "modes")
+    return modes(model.system, **{**values(model), **arguments})
 
 
-def _continue(model: Model, asked: dict[str, Any]) -> Any:
+def _continue(model: Model, arguments: dict[str, Any]) -> Any:
     from stationary.solve.continuation.continuation import continuation
 
-    known = {"start": still(model), **values(model), **asked}
-    name, (first, last) = str(asked["parameter"]), asked["span"]
+    known = {"start": still(model), **values(model), **arguments}
+    name, (first, last) = str(arguments["parameter"]), arguments["span"]
     own = known["params"].get(name)
     if own is None or not first <= own <= last:
         known["params"] = {**known["params"], name: first}
@@ -189,33 +189,33 @@ def _early(answer: Callable[..., Any], model: Model, known: dict[str, Any]) -> A
     return replace(motion, units=_units(model))
 
 
-def _simulate(model: Model, asked: dict[str, Any]) -> Any:
+def _simulate(model: Model, arguments: dict[str, Any]) -> Any:
     from stationary.io.questions import parameters_of
     from stationary.solve.arguments import touches
     from stationary.solve.motion.dynamics import simulate
 
     touching = touches(model.system)
-    method = _integrator(asked.pop("method", None), asked.pop("step", None), touching)
-    known = {"start": model.start, "method": method, **values(model), **asked}
-    watched = {p.name for p in parameters_of(asked.get("events", ()))}
+    method = _integrator(arguments.pop("method", None), arguments.pop("step", None), touching)
+    known = {"start": model.start, "method": method, **values(model), **arguments}
+    watched = {p.name for p in parameters_of(arguments.get("events", ()))}
     # Of parameters that only events have, the file knows the values too.
     more = {k: v for k, v in model.params.items() if k in watched}
     return _early(simulate, model, known | {"params": more | known["params"]})
 
 
-def _slide(model: Model, asked: dict[str, Any]) -> Any:
+def _slide(model: Model, arguments: dict[str, Any]) -> Any:
     from stationary.solve.sliding.instant.least_power import minimum_power
     from stationary.solve.sliding.over_time.evolution import quasistatics
 
-    if "span" in asked:
-        return _early(quasistatics, model, {"start": still(model), **values(model), **asked})
-    return minimum_power(model.system, **{"at": still(model), **values(model), **asked})
+    if "span" in arguments:
+        return _early(quasistatics, model, {"start": still(model), **values(model), **arguments})
+    return minimum_power(model.system, **{"at": still(model), **values(model), **arguments})
 
 
-def _bounds(model: Model, asked: dict[str, Any]) -> Any:
+def _bounds(model: Model, arguments: dict[str, Any]) -> Any:
     from stationary.solve.pressure.bounds.bounds import WORDS, pressure_bounds
 
-    known = {"at": still(model), "params": values(model)["params"], **asked}
+    known = {"at": still(model), "params": values(model)["params"], **arguments}
     if isinstance(known["of"], str) and known["of"] not in WORDS:
         known["of"] = model.read(known["of"])
         try:
@@ -226,11 +226,11 @@ def _bounds(model: Model, asked: dict[str, Any]) -> Any:
     return pressure_bounds(model.system, **known)
 
 
-def _weigh(model: Model, asked: dict[str, Any]) -> Any:
+def _weigh(model: Model, arguments: dict[str, Any]) -> Any:
     from stationary.solve.pressure.weighing.fit import fit_pressure
 
     # What only a track needs is in its pushes already.
-    known = {k: v for k, v in asked.items() if k not in ("outline", "radius")}
+    known = {k: v for k, v in arguments.items() if k not in ("outline", "radius")}
     return fit_pressure(model.system, **{"params": values(model)["params"], **known})
 
 

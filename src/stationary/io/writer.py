@@ -162,12 +162,12 @@ def save(
     model = system if isinstance(system, Model) else Model(system)
     if model.system.fields:
         _refuse("a discretized continuum", f"Found {model.system.size} coordinates of elements.")
-    asked = dict(model.questions)
+    questions = dict(model.questions)
     if span is not None:
-        asked["simulate"] = {**asked.get("simulate", {}), "span": tuple(map(float, span))}
+        questions["simulate"] = {**questions.get("simulate", {}), "span": tuple(map(float, span))}
     begun = {_name(k): v for k, v in {**model.start, **(start or {})}.items()}
     plain = in_full(model.system)
-    text = _Writer(plain, model).text(begun, asked)
+    text = _Writer(plain, model).text(begun, questions)
     again = load(text).system
     if not same(in_full(again), plain):
         _refuse("this system", "It does not read back as it was stated.")
@@ -252,7 +252,7 @@ class _Writer:
     lines: list[str] = field(default_factory=list)
     slots: dict[Slot, str] = field(default_factory=dict)
 
-    def text(self, start: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    def text(self, start: Mapping[str, Any], questions: Mapping[str, Any]) -> str:
         system = self.system
         self._check_names()
         if system.name:
@@ -274,7 +274,7 @@ class _Writer:
             self.table("coordinates", {
                 _declared(c): self.model.unit(c.name) or units[c.name] for c in system.coordinates
             })  # fmt: skip
-        watched = (x for question in asked.values() for x in question.get("events", ()))
+        watched = (x for question in questions.values() for x in question.get("events", ()))
         known = {p.name: p for p in (*system.parameters, *parameters_of(watched))}
         if known:
             self.table("parameters", {name: self._parameter(p) for name, p in known.items()})
@@ -296,14 +296,14 @@ class _Writer:
             begun = {k: _turned(system, k, v) for k, v in start.items()}
             self.table("start", begun | {k: f"{start[k]!r} {u}" for k, u in units.items() if u})
         for kind in QUESTIONS:
-            if kind in asked:
+            if kind in questions:
                 inner = ("events", "pushes")
                 plain = {k: self.expression(v) if isinstance(v, sp.Expr) else v
-                         for k, v in asked[kind].items() if k not in inner}  # fmt: skip
+                         for k, v in questions[kind].items() if k not in inner}  # fmt: skip
                 self.table(kind, plain)
-                for event in asked[kind].get("events", ()):
+                for event in questions[kind].get("events", ()):
                     self.table(f"{kind}.events", self._event(event), many=True)
-                for push in asked[kind].get("pushes", ()):
+                for push in questions[kind].get("pushes", ()):
                     entries = {k: v for k, v in asdict(push).items() if v is not None}
                     self.table(f"{kind}.pushes", entries, many=True)
         return "\n".join(self.lines) + "\n"

@@ -75,9 +75,9 @@ class Tape:
     def of(cls, function: ca.Function, output: int = 0) -> Tape:
         """Read the operations of a function of scalars."""
         every = instructions(function)
-        asked = [x for x in every if x.op != ca.OP_OUTPUT or x.write[0] == output]
+        needed = [x for x in every if x.op != ca.OP_OUTPUT or x.write[0] == output]
         pattern = function.sparsity_out(output)
-        return cls(asked, function.sz_w(), np.array(pattern.row(), dtype=int), pattern.shape[0])
+        return cls(needed, function.sz_w(), np.array(pattern.row(), dtype=int), pattern.shape[0])
 
     def errors(self, arguments: list[Any], constant_digits: float = 0.0) -> np.ndarray:
         """Return bounds on the rounding of every entry.
