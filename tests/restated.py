@@ -307,6 +307,7 @@ def ask_again(verb: str, ask: Any, system: Any, given: dict, result: Any, units:
     if not isinstance(extra.get("load", ""), (str, sp.Symbol)):
         raise NotRestated
     known = r.known({k: v for k, v in given.items() if k not in kept}, place, moving) | extra
+    new: Any
     try:
         new = ask(r.system, **known)
     except st.StationaryError as error:
@@ -360,7 +361,8 @@ def asking_again(verb: str, ask: Any, units: Units, busy: list[str]) -> Any:
 
 @pytest.fixture(autouse=True)
 def _in_other_units(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    name, busy = request.config.getoption("--units"), []
-    for verb in VERBS if name else ():
-        again = asking_again(verb, getattr(st, verb), UNITS[name], busy)
+    busy: list[str] = []
+    units = UNITS[str(request.config.getoption("--units"))]
+    for verb in VERBS:
+        again = asking_again(verb, getattr(st, verb), units, busy)
         monkeypatch.setattr(st, verb, again)
