@@ -517,6 +517,8 @@ def test_bounds_survive_a_file(tmp_path):
         ({"outline": [(0, 0), (1, 1), (1, 0), (0, 1)], "weight": 1, "centre": (0.5, 0.5)},
          "crosses itself"),
         ({"outline": [(0, 0), (1, 0), (2, 0)], "weight": 1, "centre": (1, 0)}, "has no area"),
+        ({"outline": [*CARD[:2], (0.2, -0.03), *CARD[1:]], "weight": 1, "centre": (0, 0)},
+         "runs back over itself"),
         ({"outline": CARD, "weight": -1, "centre": (0, 0)}, "is not positive"),
         ({"outline": CARD, "weight": 1, "limit": 2.0}, "limit= does not belong"),
     ],

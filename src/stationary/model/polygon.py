@@ -49,6 +49,13 @@ def polygon(outline: Any) -> np.ndarray:
             say("the outline of a slider has no area.", f"Found {_shown(outline)}.",
                 "Give corners in order around it.")
         )  # fmt: skip
+    back = _runs_back(corners)
+    if back is not None:
+        raise StatementError(
+            "the outline of a slider runs back over itself.",
+            f"Found its corner ({back[0]:g}, {back[1]:g}) at the end of a spike without area.",
+            "Leave out that corner.",
+        )
     return corners
 
 
@@ -96,3 +103,13 @@ def _inside(p: np.ndarray, corners: np.ndarray) -> bool:
     edges = np.roll(corners, -1, axis=0) - corners
     ahead = p - corners
     return bool(np.all(edges[:, 0] * ahead[:, 1] - edges[:, 1] * ahead[:, 0] >= 0))
+
+
+def _runs_back(corners: np.ndarray) -> np.ndarray | None:
+    """Return the corner at which an outline turns back along the edge it came on, if it does."""
+    after = np.roll(corners, -1, axis=0) - corners
+    before = corners - np.roll(corners, 1, axis=0)
+    cross = before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0]
+    dot = (before * after).sum(axis=1)
+    back = (np.abs(cross) <= 1e-12 * np.abs(dot)) & (dot < 0)
+    return corners[int(back.argmax())] if back.any() else None
