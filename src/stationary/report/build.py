@@ -411,7 +411,7 @@ def _evidence(motion: st.Motion, balance: float) -> str:
     if motion.kernel.layout.multipliers:
         rows.append(["constraints", f"|R| ≤ {motion.residual['R']:.1e}, "
                      f"|Ṙ| ≤ {motion.residual['Rdot']:.1e}"])  # fmt: skip
-    if motion.repaired > 1e-12:
+    if motion.repaired > 1e-12 * np.abs(motion.q).max():
         rows.append(["start", f"moved by {motion.repaired:.2g} onto the constraints"])
     if motion.redundant:
         rows.append(["redundant", escape(", ".join(motion.redundant))])

@@ -432,7 +432,7 @@ class AbstractMotion(AbstractShown):
         text = (
             f"\n  constraints     |R| ≤ {self.residual['R']:.1e}, |Ṙ| ≤ {self.residual['Rdot']:.1e}"
         )
-        if self.repaired > 1e-12:
+        if self.repaired > 1e-12 * np.abs(self.q).max():
             text += f"; the start was moved by {self.repaired:.2g}"
         if self.redundant:
             text += f"\n  redundant       {', '.join(self.redundant)}"

@@ -35,8 +35,8 @@ _WIDE, _AWAY = 4.0, 1e3
 # Newton's steps inside a corrector, and the count that leaves the step as it is.
 _MOST_CORRECTIONS, _GOOD_CORRECTIONS = 8, 3
 
-# Bounds on the work: points on a branch, branches, seconds.
-_MOST_POINTS, _MOST_BRANCHES = 5000, 24
+# Bound on the work: branches.
+_MOST_BRANCHES = 24
 
 
 @dataclass(frozen=True)
