@@ -522,10 +522,9 @@ UNITS = {
     "fast and far away": Unit(L=1e-3, M=1e6, T=1e-9, o=1e4),
     "grammes": Unit(L=1e-2, M=1e-3),
     "nanometres far away": Unit(L=1e-9, o=-1e4),
-    "atoms": Unit(L=2.9e-13, M=1.3e-27, T=1.1e-16),
     "light-years": Unit(L=9.461e15, M=1.989e30, T=3.156e7),
 }
-SLOW = {"grammes", "nanometres far away", "atoms", "light-years"}
+SLOW = {"grammes", "nanometres far away", "light-years"}
 
 
 def flat(answer):
