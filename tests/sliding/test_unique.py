@@ -145,3 +145,16 @@ def test_loads_that_feed_a_motion_leave_it_open_and_magnetic_ones_do_not():
     step = st.newton(charge((3 * st.tanh(x.dot), 0)), at={x.dot: 2.0})
     assert step[x.dot] == pytest.approx(3 * np.tanh(step[x.dot]), rel=1e-9)
     assert step.unique is None
+
+
+@pytest.mark.parametrize("long", [1.0, 1e-6])
+@pytest.mark.parametrize(("degrees", "open_"), [(-100.0, True), (-60.0, False)])
+def test_a_slide_says_where_coulombs_law_does_not_decide(long, degrees, open_):
+    # A finger that recedes and rubs may drag the part along, or leave it where it is.
+    feet, finger = long * np.array([(-0.7, 0.4), (0.1, -0.4)]), long * np.array([1.3, -1.2])
+    way = long * np.array([np.sin(np.radians(degrees)), np.cos(np.radians(degrees))])
+    edge = ((-2 * long, finger[1]), (2 * long, finger[1]))
+    pusher = st.Pusher(point=tuple(finger + way * st.t), edge=edge, friction=3.0)
+    part = st.slider(points=feet, weights=[0.6, 0.9], pusher=pusher)
+    slide = st.quasistatics(part, span=(0, 0.01), points=3)
+    assert ("does not decide" in slide.status.message) is open_

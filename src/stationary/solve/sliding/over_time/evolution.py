@@ -20,6 +20,7 @@ from stationary.solve.consistent import repaired
 from stationary.solve.gate.claims import passed
 from stationary.solve.gate.early_end import Reason
 from stationary.solve.progress import Progress
+from stationary.solve.sliding.coulomb.modes import motions_at
 from stationary.solve.sliding.instant.least_power import (
     require_outside,
     require_potential,
@@ -43,6 +44,9 @@ _MANY = 50
 _SOME, _FAR_TOO_MANY = 10, 5
 # So many ends of increments between the times that are told are examined.
 _BETWEEN = 40
+
+# Times at which one looks whether other motions would do as well, besides those of changes.
+_LOOKS = 17
 
 
 def quasistatics(
@@ -147,10 +151,37 @@ def quasistatics(
     if not run.rows:
         run.keep(State(first, q, np.zeros_like(q), None, question.at(first, q), 0.0, 0.0))
     slide = run.wrapped(status, moved)
+    if status == "done":
+        message = status.message + _undecided(question, slide)
+        slide = replace(slide, status=Status("done", message))
     slide = passed(slide, "quasistatics", throw=throw, ended=run.reason(), between=run.between())
     if throw and not slide.success:
         raise run.error(slide)
     return slide
+
+
+def _undecided(question: Question, slide: Slide) -> str:
+    """Say where friction at contacts leaves it open how the motion goes on, as a few looks tell."""
+    contacts = [c for c in question.system.contacts if c.friction != 0]
+    if not contacts:
+        return ""
+    looks = np.linspace(slide.t[0], slide.t[-1], _LOOKS)[:-1]
+    looks = np.unique(np.concatenate([looks, *slide.events]))[: 2 * _LOOKS]
+    for t, q in zip(looks.tolist(), slide.at(looks).q):
+        place = question.at(t, q)
+        pressed = question.pressed(place)
+        rubs = place.touching[np.unique(pressed[pressed >= 0])]
+        if not len(rubs) or (len(contacts) == 1 and np.all(place.problem.g < 0)):
+            # One contact that approaches has one motion.
+            continue
+        motions = motions_at(question, place)
+        if motions is not None and len(motions.answers) > 1:
+            names = ", ".join(question.layout.gap_name(int(i)) for i in rubs)
+            return (
+                f"; at t = {t:.6g} Coulomb's law at {names} allows {len(motions.answers) - 1} "
+                "other motion(s), and does not decide which one follows"
+            )
+    return ""
 
 
 def _require_joined(question: Question, place: Place) -> None:
