@@ -213,7 +213,7 @@ def test_a_finger_that_slips_off_the_end_of_an_edge_leaves_the_part_at_rest(seed
     slide = st.quasistatics(part, span=(0, 0.5), points=6)
     assert slide.method == "events" and slide.status == "done"
     off = slide.events[0][-1]
-    assert np.abs(slide.v[-1]).max() < 1e-15 and off < 0.5
+    assert not np.any(slide.v[-1]) and off < 0.5
     a, b, turn = (slide.at(off)[c] for c in part.coordinates)
     fx, fy = (float(z.subs(st.t, off)) for z in finger)
     along = (fx - a) * np.cos(turn) + (fy - b) * np.sin(turn)
