@@ -24,6 +24,8 @@ _LEAST_STEPS, _LOOKS = 10, 8
 _STRAIGHT = 2e-6
 # What velocities add up to may be off by this share of the lengths.
 _ADDS = 1e-8
+# Velocities that leap go no farther in the span than so many lengths at work.
+_SUDDEN = 1e3
 # An energy beside which any is exact.
 _ANY = 1e300
 # Digits of a way that are none.
@@ -242,7 +244,7 @@ class AbstractFlow(ABC, Generic[P]):
             if ahead < _VANISHING * scale and end < last:
                 if self.energy < _ANY:
                     # Forces that grow without bound may be all that does: they end a mode.
-                    self.energy, h = _ANY, scale / 1000
+                    self.energy, h = _ANY, 2 * _VANISHING * scale
                     continue
                 return self._over_leap(t, x)
             lasts = phase.least >= 0 and phase.holds(end, dense(end)) >= 0
@@ -300,7 +302,10 @@ class AbstractFlow(ABC, Generic[P]):
                 return np.inf
             return float(np.max(np.abs(ahead - rate)[: self.n] / self.lengths))
 
-        far = off(high)
+        far, fast = off(high), float(np.max(np.abs(rate)[: self.n] / self.lengths))
+        if not max(far, fast) * self.scale < _SUDDEN:
+            # What is as fast is at the end of its reach.
+            return None
         finest = max(4 * np.finfo(float).eps * max(abs(low), abs(high)), 1e-300)
         while high - low > finest:
             middle = (low + high) / 2
