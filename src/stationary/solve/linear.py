@@ -261,11 +261,13 @@ def _diagonal_scale(K: Any) -> np.ndarray:
     row, column, sizes = sizes.row[good], sizes.col[good], sizes.data[good]
     known = (diagonal > 0) & np.isfinite(diagonal)
     d = np.divide(1.0, np.sqrt(diagonal), out=np.zeros(K.shape[0]), where=known)
-    # What has no diagonal is measured by what it is coupled to, or by its own largest entry.
+    # What has no diagonal is measured by what it is coupled to, or by its own largest entry; what
+    # has lost its digits to the smallest numbers there are couples nothing.
+    tiny = np.finfo(float).tiny
     for guess in (sizes * d[column], np.sqrt(sizes)):
         most = np.zeros(len(d))
         np.maximum.at(most, row, guess)
-        d = np.where(d > 0, d, np.divide(1.0, most, out=np.zeros(len(d)), where=most > 0))
+        d = np.where(d > 0, d, np.divide(1.0, most, out=np.zeros(len(d)), where=most > tiny))
     d = np.where(d > 0, d, 1.0)
     for _ in range(_MOST_SCALINGS):
         most = np.zeros(len(d))
