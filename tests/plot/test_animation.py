@@ -163,6 +163,7 @@ def test_a_system_without_positions_is_refused():
 
 
 def test_an_unknown_ending_is_refused_before_anything_is_drawn():
+    before = plt.get_fignums()
     with pytest.raises(StatementError) as refusal:
         animate(run(pendulum(), theta=1.0), "films/bob.mp4")
     assert str(refusal.value).split("\n  ") == [
@@ -170,7 +171,7 @@ def test_an_unknown_ending_is_refused_before_anything_is_drawn():
         "Found the ending '.mp4', expected '.gif' or '.html'.",
         "Rename the file, or call save() of the animation that animate() returns.",
     ]
-    assert plt.get_fignums() == []
+    assert plt.get_fignums() == before
 
 
 def test_a_film_without_frames_is_refused():
