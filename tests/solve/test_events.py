@@ -62,6 +62,8 @@ def test_the_first_of_several_terminal_events_ends_the_motion():
 def test_a_start_on_an_event_is_not_the_event():
     motion = st.simulate(ball, span=(0, 3), start={x.dot: 3.0}, events=[st.Event(x, terminal=True)])
     assert motion.t[-1] == pytest.approx(6 / 9.81, abs=1e-13)
+    # A start that is disturbed to tell digits is on the event, too.
+    assert motion.digits > 13
 
 
 def test_an_event_of_parameters_takes_their_values():

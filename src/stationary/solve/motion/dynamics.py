@@ -165,8 +165,8 @@ def _simulated(
     damped = bool(state.redundant) and not isinstance(method, Variational)
     rows = tuple(range(layout.multipliers)) if damped else state.rows
     kernel = kernel_of(system, driven.signature, rows, damped, sizes)
-    y = np.zeros(kernel.states)
-    y[: kernel.size], y[kernel.size : 2 * kernel.size] = state.q, state.v
+    stated = np.zeros(kernel.states)
+    stated[: kernel.size], stated[kernel.size : 2 * kernel.size] = state.q, state.v
 
     # A push that cannot be foreseen is looked for at every output.
     unforeseen = kernel.sudden and not kernel.graph.scalar
@@ -188,6 +188,7 @@ def _simulated(
             integrator=chosen(method, kernel if legs.branches is None else legs.branches.now),
             may_change=method == "auto",
             again=again,
+            stated=stated,
             late=late,
         ).motion(y)
 
@@ -214,7 +215,7 @@ def _simulated(
 
     def judged(method: Any, prove: bool) -> Motion:
         outputs = grid(first, last, points)
-        return proven(run(y, outputs, method, (rtol, atol), prove), rtol)
+        return proven(run(stated, outputs, method, (rtol, atol), prove), rtol)
 
     motion = judged(method, False)
     if motion.status == "inaccurate" and not isinstance(method, Variational):

@@ -50,6 +50,8 @@ class Run:
     integrator: AbstractIntegrator
     may_change: bool
     again: Callable[[Motion], float]
+    # The start, which this run may disturb: events that are zero there are left from there.
+    stated: np.ndarray
     # Every second stop, from this one on, is left too late by the last digit of time.
     late: int | None = None
     pieces: list[Piece] = field(default_factory=list)
@@ -280,7 +282,8 @@ class Run:
         if not self.watch.awake:
             return False, y
         soon = 1e-5 * (self.grid[-1] - self.grid[0])
-        return self.watch.begin(t, y, self.legs.ode(t).f(t, y), soon)
+        over, acted = self.watch.begin(t, self.stated, self.legs.ode(t).f(t, self.stated), soon)
+        return over, np.where(acted == self.stated, y, acted)
 
     def _struck(self, piece: Piece, event: Ending) -> np.ndarray:
         """Return the state after an event, on the constraints; note what that did to the energy."""
