@@ -8,7 +8,7 @@ import pytest
 
 import stationary as st
 from stationary.report.build import build
-from stationary.report.page import anchor, html_of_markdown, math, page_of_markdown
+from stationary.report.page import anchor, html_of_markdown, math, page, page_of_markdown
 
 ROD = """
 name = "pendulum held by a rod"
@@ -158,3 +158,13 @@ def test_the_report_fits_and_plays_in_a_browser(report, tmp_path, width):
     assert found["scroll"] <= found["width"] and found["right"] <= found["width"]
     assert found["math"] > 20 and found["broken"] == 0
     assert found["frame"] > 0, "the film stands still"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
+@pytest.mark.parametrize("width", [700, 1010, 1100])
+def test_a_long_line_of_a_program_scrolls_in_its_box_beside_a_menu(tmp_path, width):
+    path, long = tmp_path / "page.html", html_of_markdown(f"words\n\n```\n{'long ' * 60}\n```")
+    path.write_text(page("Page", long, aside="<a href='#'>menu</a>"), encoding="utf-8")
+    seen = measured(path, width, tmp_path)
+    assert seen["scroll"] <= seen["width"] and seen["right"] <= seen["width"]
