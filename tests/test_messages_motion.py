@@ -362,9 +362,9 @@ MESSAGES: Messages = {
             "  Use the symbol itself, or its name as text.",
         ),
         "a span is a pair": (
-            run(span=10),
+            run(span="05"),
             "span is not a pair of times.\n"
-            "  Found 10.\n"
+            "  Found '05'.\n"
             "  Give the first and the last time, as in span=(0, 10).",
         ),
         "points is a number of times": (
@@ -372,6 +372,19 @@ MESSAGES: Messages = {
             "points is not a number of output times.\n"
             "  Found 1, expected a whole number, 2 or more.\n"
             "  Give how many evenly spaced times to return, as in points=1001.",
+        ),
+        "points are what memory has room for": (
+            run(points=10**9),
+            "points are too many.\n"
+            "  Found 1000000000, expected at most 12500000 for 1 coordinate(s).\n"
+            "  Ask for fewer, as in points=1001; motion.at(t) answers in between.",
+        ),
+        "between two times there are as many instants as numbers": (
+            run(span=(1e16, 1e16 + 2)),
+            "span is too short beside the time at which it begins.\n"
+            "  Found 1001 points between 10000000000000000 and 10000000000000002, which have "
+            "numbers for 1 steps of time.\n"
+            "  Begin at time 0, or ask for fewer points.",
         ),
         "an unknown method is named with its nearest neighbour": (
             run(method="taylr"),

@@ -564,6 +564,17 @@ class Resonance(AbstractCurve):
         return F, J
 
 
+@pytest.mark.parametrize("energy", [1e-200, 1e-100, 1e100, 1e250])
+def test_branches_are_those_of_any_unit_of_energy(energy):
+    # Nothing but a stiffness is known at the start, x = 0, and no length at all.
+    mu = st.parameters("mu")
+    column = st.System(potential=energy * (x**4 / 4 - mu * x**2 / 2))
+    diagram = st.continuation(column, parameter=mu, span=(-1, 2))
+    ends = sorted(float(branch[x][-1]) for branch in diagram.branches)
+    assert ends == pytest.approx([-np.sqrt(2), 0, np.sqrt(2)], abs=1e-9)
+    assert [p.kind for p in diagram.special] == ["pitchfork"]
+
+
 def test_any_curve_can_be_followed_through_its_folds():
     # A. H. Nayfeh, D. T. Mook, Nonlinear Oscillations (1979): the response bends over; its folds
     # are where the frequency is stationary along the amplitude.

@@ -153,6 +153,13 @@ def test_series_beyond_all_numbers_are_left_to_another_method():
     np.testing.assert_allclose(motion[x], np.cos(1e20 * motion.t), rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("method", ["auto", st.Runge(), st.BDF(), st.Variational(step=0.1)])
+def test_energies_beyond_all_numbers_prove_nothing(method):
+    spring = st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2)
+    far = st.simulate(spring, span=(0, 1), start={x: 1e200}, method=method, throw=False)
+    assert far.status == "inaccurate" and "larger units" in far.status.message
+
+
 def test_a_relaxation_oscillator_is_believed():
     # While it snaps over it has 10⁵ times the energy that it has at all output times.
     relaxing = st.System(

@@ -305,7 +305,6 @@ def _motions(question: Question) -> Motions:
     for name in ("rtol", "atol"):
         if name in given:
             tolerance(name, given[name])
-    count(given.get("points", 2))
     events = [e for e in as_events(given.get("events", ())) if e.terminal or e.action]
     graph = graph_of(lighter(system), short=True)
     layout = graph.layout
@@ -313,6 +312,7 @@ def _motions(question: Question) -> Motions:
     values = layout.values(arguments.get("params"))
     refuse_unsmooth(graph.system, values)
     span = times(arguments["span"]) if "span" in arguments else (0.0, 1.0)
+    count(given.get("points", 2), span, system.size)
     for name, keep in question.keeps.items():
         if isinstance(keep, Values) and (
             "span" in question.roles or min(keep.at) < span[0] or max(keep.at) > span[1]

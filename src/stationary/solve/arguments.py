@@ -15,6 +15,9 @@ from stationary.model.terms import Drag
 from stationary.result.equilibrium import Equilibrium
 from stationary.solve.motion.stabilize import Baumgarte, Projection
 
+#: For every question: what is not finite is found, and told in words, by the gate and not by NumPy.
+quiet = np.errstate(all="ignore")
+
 
 def refuse_unsmooth(system: System, values: np.ndarray) -> None:
     """Refuse, by name, what cannot be honoured: a force left out is a wrong answer."""
@@ -95,6 +98,8 @@ _SHORTEST, _LONGEST = 1e-290, 1e150
 def times(span: Any) -> tuple[float, float]:
     """Take a first and a last time."""
     try:
+        if isinstance(span, str):
+            raise TypeError
         first, last = (float(x) for x in span)
     except (TypeError, ValueError, OverflowError):
         raise StatementError(
@@ -121,13 +126,34 @@ def times(span: Any) -> tuple[float, float]:
     return first, last
 
 
-def count(points: Any) -> int:
-    """Take a number of output times."""
+# A motion holds so many numbers at most: a gigabyte, and a few times that while it is examined.
+_MOST_NUMBERS = 10**8
+
+
+def count(points: Any, span: tuple[float, float], coordinates: int) -> int:
+    """Take a number of output times of a motion."""
     if not isinstance(points, (int, np.integer)) or points < 2:
         raise StatementError(
             "points is not a number of output times.",
             f"Found {points!r}, expected a whole number, 2 or more.",
             "Give how many evenly spaced times to return, as in points=1001.",
+        )
+    # Places, velocities, and at each time a time, energies and works.
+    most = _MOST_NUMBERS // (2 * coordinates + 6)
+    if points > most:
+        raise StatementError(
+            "points are too many.",
+            f"Found {points}, expected at most {most} for {coordinates} coordinate(s).",
+            f"Ask for fewer, as in points={min(most, 1001)}; motion.at(t) answers in between.",
+        )
+    first, last = span
+    instants = (last - first) / float(np.spacing(max(abs(first), abs(last))))
+    if points - 1 > instants:
+        raise StatementError(
+            "span is too short beside the time at which it begins.",
+            f"Found {points} points between {first:.17g} and {last:.17g}, which have numbers for "
+            f"{instants:.0f} steps of time.",
+            "Begin at time 0, or ask for fewer points.",
         )
     return int(points)
 

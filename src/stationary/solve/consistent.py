@@ -15,6 +15,7 @@ from stationary.errors import StatementError, say
 from stationary.lower.kernel import graph_of, numeric
 from stationary.model.system import System
 from stationary.result.state import State
+from stationary.solve.arguments import quiet
 from stationary.solve.inertia import NO_MASS, metric, sizes_of
 from stationary.solve.linear import independent_rows
 from stationary.solve.newton import iterated
@@ -59,6 +60,7 @@ _HELD = (
 _SETTLED = 1e-13
 
 
+@quiet
 def consistent(
     system: System,
     start: Mapping[Any, Any] | None = None,

@@ -14,6 +14,7 @@ from stationary.model.layout import name_of
 from stationary.model.system import System
 from stationary.result.diagram import Branch, Diagram, Special
 from stationary.result.equilibrium import Equilibrium
+from stationary.solve.arguments import quiet
 from stationary.solve.continuation.arclength import Follower
 from stationary.solve.continuation.equilibrium_curve import EquilibriumCurve
 from stationary.solve.gate.claims import passed
@@ -25,6 +26,7 @@ from stationary.solve.rest.statics import refuse_contacts, statics
 _MOST_POINTS = 5000
 
 
+@quiet
 def continuation(
     system: System,
     *,

@@ -22,7 +22,7 @@ from stationary.solve.rest.stability import inertia_and_damping_graph, rates_of
 
 # Moves between which a scale is looked for, in powers of ten: around what the search goes by, and
 # where at the start nothing bends, so that nothing is known of units.
-_DECADES, _ALL_DECADES = 4, 30
+_DECADES, _ALL_DECADES = 4, 150
 
 # What changes by less than this part of itself is straight.
 _STRAIGHT = 1e-6

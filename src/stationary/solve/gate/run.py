@@ -63,6 +63,8 @@ def proven(motion: Motion, rtol: float) -> Motion:
     if off is None:
         return motion
     message = f"the energy balance is violated by {off.measured:.1e} of the largest energy"
+    if not np.isfinite(off.measured):
+        message = "energies are too large for numbers, so that nothing proves it: use larger units"
     return replace(motion, status=Status("inaccurate", message))
 
 
@@ -74,6 +76,8 @@ def accounted(motion: Motion, rtol: float, few: np.ndarray | None = None) -> lis
     few = _few(len(motion.t), motion.steps) if few is None else few
     energies = _sampled(motion, "energies", few)
     level = float(np.abs(energies[:, 1:3]).max())
+    if not np.isfinite(level):
+        return [Finding("energy", "balances", np.inf, 0.0)]
     energies[:, 1:3] -= energies[0, 1:3]
     done = 0.0
     if motion.kernel.graph.fed or motion.struck:

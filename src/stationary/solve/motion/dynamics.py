@@ -17,6 +17,7 @@ from stationary.result.touched import Touched
 from stationary.solve.arguments import (
     count,
     grid,
+    quiet,
     refuse_unsmooth,
     stabilization,
     times,
@@ -35,6 +36,7 @@ from stationary.solve.motion.run import Run
 from stationary.solve.motion.stabilize import Baumgarte, Projection
 
 
+@quiet
 def simulate(
     system: System,
     *,
@@ -142,7 +144,7 @@ def _simulated(
 ) -> Motion | Touched:  # fmt: skip
     """Return a motion with the status that the gate gives it."""
     first, last = times(span)
-    points = count(points)
+    points = count(points, (first, last), system.size)
     watched, params = with_own_parameters(as_events(events), system, params)
     rtol, atol = (tolerance(name, x) for name, x in zip(("rtol", "atol"), tolerances))
     graph = graph_of(system)

@@ -13,7 +13,7 @@ from stationary.lower.kernel import graph_of
 from stationary.model.layout import Layout
 from stationary.model.system import System
 from stationary.result.equilibrium import Equilibrium
-from stationary.solve.arguments import as_time
+from stationary.solve.arguments import as_time, quiet
 from stationary.solve.inertia import require_system
 from stationary.solve.progress import Progress
 from stationary.solve.rest.box_search import Box, Hunt
@@ -50,6 +50,7 @@ class Equilibria(list):
         return "\n".join(lines)
 
 
+@quiet
 def equilibria(
     system: System,
     *,

@@ -13,13 +13,14 @@ from stationary.model.layout import Layout
 from stationary.model.system import System
 from stationary.model.terms import Contact, Drag
 from stationary.result.equilibrium import Equilibrium
-from stationary.solve.arguments import as_time
+from stationary.solve.arguments import as_time, quiet
 from stationary.solve.gate.claims import judged
 from stationary.solve.inertia import require_system
 from stationary.solve.newton import Ending
 from stationary.solve.rest.search import Search, search_of
 
 
+@quiet
 def statics(
     system: System,
     *,

@@ -19,7 +19,7 @@ from stationary.model.terms import Constraint, vector
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.statespace import StateSpace
 from stationary.result.status import Status
-from stationary.solve.arguments import as_time, require_own
+from stationary.solve.arguments import as_time, quiet, require_own
 from stationary.solve.consistent import repaired
 from stationary.solve.gate.claims import passed
 from stationary.solve.gate.slopes import require_slopes
@@ -31,6 +31,7 @@ from stationary.solve.scales import scales_of
 from stationary.solve.small_motions.operating_point import OperatingPoint
 
 
+@quiet
 def linearize(
     system: System,
     *,

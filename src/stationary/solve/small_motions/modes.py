@@ -15,7 +15,7 @@ from stationary.lower.kernel import graph_of, numeric
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.modes import Modes
 from stationary.result.stability import spectrum
-from stationary.solve.arguments import as_time, require_own
+from stationary.solve.arguments import as_time, quiet, require_own
 from stationary.solve.gate.balance import balance
 from stationary.solve.gate.claims import passed
 from stationary.solve.gate.constraints import constraints
@@ -49,6 +49,7 @@ _BELOW, _RESTARTS = 100.0, 500
 _SOLVED = 1e-6
 
 
+@quiet
 def modes(
     system: Any,
     *,

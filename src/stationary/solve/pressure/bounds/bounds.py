@@ -12,6 +12,7 @@ from stationary.errors import StatementError
 from stationary.model.system import System
 from stationary.result.pressure import Dual, Pressure, PressureBounds, Proof
 from stationary.result.status import Status
+from stationary.solve.arguments import quiet
 from stationary.solve.gate.claims import passed
 from stationary.solve.pressure.bounds.interval import extremes
 from stationary.solve.pressure.bounds.locus import locus_of
@@ -34,6 +35,7 @@ WORDS = {
 }  # fmt: skip
 
 
+@quiet
 def pressure_bounds(
     part: System,
     *,

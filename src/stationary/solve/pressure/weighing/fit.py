@@ -16,6 +16,7 @@ from stationary.model.slider import slider
 from stationary.model.system import System
 from stationary.result.status import Status
 from stationary.result.weighed import FittedPressure, Identifiable
+from stationary.solve.arguments import quiet
 from stationary.solve.gate.claims import passed
 from stationary.solve.inertia import require_system
 from stationary.solve.pressure.weighing.alike import looks_alike
@@ -47,6 +48,7 @@ _FORCE = 0.02
 _SHARE, _PASSES = 0.25, 6
 
 
+@quiet
 def fit_pressure(
     part: System,
     *,

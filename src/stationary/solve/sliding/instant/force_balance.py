@@ -20,7 +20,7 @@ from scipy.optimize import nnls
 from stationary.errors import DidNotConverge, StatementError, say
 from stationary.model.system import System
 from stationary.result.step import Step
-from stationary.solve.arguments import as_time
+from stationary.solve.arguments import as_time, quiet
 from stationary.solve.gate.claims import passed
 from stationary.solve.sliding.convex.judge import Verdict
 from stationary.solve.sliding.convex.settle import Outcome
@@ -43,6 +43,7 @@ _PROVED = 1e-7
 _MOST_MODES = 256
 
 
+@quiet
 def newton(
     system: System,
     *,

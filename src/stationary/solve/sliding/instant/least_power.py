@@ -17,7 +17,7 @@ from stationary.model.system import System
 from stationary.model.terms import Drag
 from stationary.result.status import Status
 from stationary.result.step import Forces, Step
-from stationary.solve.arguments import as_time
+from stationary.solve.arguments import as_time, quiet
 from stationary.solve.gate.claims import passed
 from stationary.solve.sliding.convex.settle import Outcome, settled
 from stationary.solve.sliding.coulomb.modes import compared, motions_at
@@ -27,6 +27,7 @@ from stationary.solve.sliding.problem.question import Place, Question
 from stationary.solve.sliding.telling.step import failure, step_of
 
 
+@quiet
 def minimum_power(
     system: System,
     *,
@@ -124,6 +125,7 @@ def _least_power(system: System, wrong: list[str], arguments: tuple) -> Step:
     return replace(step, system=system, forces=forces, dissipated=taken, status=status)
 
 
+@quiet
 def minimum_dissipation(
     system: System,
     *,

@@ -18,7 +18,7 @@ from stationary.model.terms import Load
 from stationary.result.limits import LimitEnd, LimitLoad, LimitSurface, Velocities, wrench
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
-from stationary.solve.arguments import as_time
+from stationary.solve.arguments import as_time, quiet
 from stationary.solve.gate.claims import passed
 from stationary.solve.inertia import require_system
 from stationary.solve.linear import dense
@@ -32,6 +32,7 @@ from stationary.solve.sliding.problem.question import Place, Question
 from stationary.solve.sliding.telling.step import forces_of
 
 
+@quiet
 def limit_load(
     system: System,
     *,
@@ -404,6 +405,7 @@ def _weights(part: System, support: Any, params: Any) -> np.ndarray:
     return weights
 
 
+@quiet
 def limit_surface(
     part: System, *, params: Mapping[Any, float] | None = None, count: int = 2000
 ) -> LimitSurface:

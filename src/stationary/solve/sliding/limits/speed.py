@@ -14,6 +14,7 @@ from stationary.lower.kernel import graph_of, numeric
 from stationary.model.layout import name_of
 from stationary.model.system import System
 from stationary.result.speed_limit import Beside, SpeedLimit
+from stationary.solve.arguments import quiet
 from stationary.solve.gate.claims import passed
 from stationary.solve.inertia import require_system
 from stationary.solve.progress import Progress
@@ -24,6 +25,7 @@ from stationary.solve.sliding.problem.question import Question
 _MOST_TRIALS = 40
 
 
+@quiet
 def quasistatic_error(
     system: System,
     *,

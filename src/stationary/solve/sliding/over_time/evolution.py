@@ -15,7 +15,7 @@ from stationary.lower.kernel import kernel_of
 from stationary.model.system import System
 from stationary.result.slide import Slide
 from stationary.result.status import Status
-from stationary.solve.arguments import count, times, tolerance
+from stationary.solve.arguments import count, quiet, times, tolerance
 from stationary.solve.consistent import repaired
 from stationary.solve.gate.claims import passed
 from stationary.solve.gate.early_end import Reason
@@ -49,6 +49,7 @@ _BETWEEN = 40
 _LOOKS = 17
 
 
+@quiet
 def quasistatics(
     system: System,
     *,
@@ -132,7 +133,7 @@ def quasistatics(
         moved, q = float(np.abs(state.q - q).max()), state.q
     require_outside(question, question.at(first, q))
     _require_joined(question, question.at(first, q))
-    grid = np.linspace(first, last, count(points))
+    grid = np.linspace(first, last, count(points, (first, last), system.size))
     run = _Run(question, grid, tolerance("rtol", rtol), step)
     chosen = method
     if method == "events" and run.bends(q):
