@@ -312,7 +312,7 @@ def consistent(unit):
         if machine is system:
             wrong += [(("q", i), replace(found, q=shifted(found.q, i, 1e-7 * unit)))
                       for i in range(len(v))]  # fmt: skip
-        yield Answer(found, wrong, {"t": 0.0, "params": np.zeros(0), "asked": v})
+        yield Answer(found, wrong, {"t": 0.0, "params": np.zeros(0), "wanted": v})
 
 
 def limit_surface(unit):

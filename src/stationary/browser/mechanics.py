@@ -82,7 +82,7 @@ class Mechanics:
         places, angles = self.picture.lowered(layout, t, q, v, p)
         slopes = ca.jacobian(places, q)
         speeds = ca.mtimes(slopes, v) + ca.jacobian(places, t)
-        told = [translate(e, layout, t, q, v, p) for _, e in self.shown]
+        readings = [translate(e, layout, t, q, v, p) for _, e in self.shown]
         evaluated["picture"] = ca.Function(
             "picture",
             [t, q, v, u, p],
@@ -91,7 +91,7 @@ class Mechanics:
                 ca.densify(speeds),
                 slopes,
                 ca.densify(angles),
-                ca.densify(ca.vertcat(*told)) if told else ca.SX(0, 1),
+                ca.densify(ca.vertcat(*readings)) if readings else ca.SX(0, 1),
             ],
             {"cse": True},
         )
@@ -179,8 +179,8 @@ def mechanics(
         p = np.concatenate([values, driven.slots(span[0]), [0.0]])
         full = y[: kernel.states]
         alpha = natural_rate(Ode(kernel, p, _RTOL, _ATOL), span[0], full, span[1] - span[0])
-    told = tuple((str(name), sp.S(e)) for name, e in shown.items())
-    return Mechanics(system, values, driven, y, span, sizes, ways, alpha, picture, told)
+    readings = tuple((str(name), sp.S(e)) for name, e in shown.items())
+    return Mechanics(system, values, driven, y, span, sizes, ways, alpha, picture, readings)
 
 
 def by_coordinate(layout: Layout, q: np.ndarray, v: np.ndarray | None = None) -> dict[Any, Any]:

@@ -36,8 +36,8 @@ def gallery(options: Any) -> Answer:
 
     folder = Path((options.output or ["gallery"])[0])
     options.output = []
-    told = run(folder, options)
-    return Answer([told.words] if told.words else [], told.facts, code=told.code)
+    built = run(folder, options)
+    return Answer([built.words] if built.words else [], built.facts, code=built.code)
 
 
 def studio(options: Any) -> Answer:

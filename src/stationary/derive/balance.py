@@ -89,8 +89,8 @@ class Balance:
 
     def _function(self, name: str, outputs: list[Any], more: list[Any] | None = None):
         t, q, v, u, p = self.graph.whole.arguments
-        still: Any = ca.substitute(outputs, [v], [type(v).zeros(v.numel())])
-        return self.graph.whole.function(name, [t, q, u, p, *(more or [])], still)
+        at_rest: Any = ca.substitute(outputs, [v], [type(v).zeros(v.numel())])
+        return self.graph.whole.function(name, [t, q, u, p, *(more or [])], at_rest)
 
 
 def _energy(element: Element) -> Any:

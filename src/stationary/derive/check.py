@@ -156,7 +156,7 @@ def check(system: System) -> Report:
     """
     require(system)
     # Dry friction and contacts are named and not written out, however many rows they have.
-    rough = Rough(tuple(f for f in system.friction if not isinstance(f, Drag)), system.contacts)
+    losses = Rough(tuple(f for f in system.friction if not isinstance(f, Drag)), system.contacts)
     drags = tuple(f for f in system.friction if isinstance(f, Drag))
     whole, _ = in_fractions(readable(replace(system, friction=drags, contacts=())))
     eq = equations(whole)
@@ -166,8 +166,8 @@ def check(system: System) -> Report:
         lambda: [_skew(eq)],
         lambda: [_gradient(eq)],
         lambda: [_equations(eq)],
-        lambda: [_cyclic(eq, whole, rough)],
-        lambda: [_energy(eq, whole, rough)],
+        lambda: [_cyclic(eq, whole, losses)],
+        lambda: [_energy(eq, whole, losses)],
         lambda: _constraints(eq) if eq.lam else [],
     ]
     findings, exhaustive = [], eq.simplified
@@ -222,12 +222,12 @@ def _symmetric(eq: Equations) -> Finding:
 
 def _positive_definite(eq: Equations) -> Finding:
     name = "positive definite"
-    still = [c.name for c, row in zip(eq.coordinates, eq.M.tolist()) if not any(row)]
-    if still:
+    massless = [c.name for c, row in zip(eq.coordinates, eq.M.tolist()) if not any(row)]
+    if massless:
         if eq.system.kinetic.is_zero:
             text = "no kinetic energy is stated: it can rest and slide, not move"
             return Finding(name, False, text, required=False)
-        which = ", ".join(f"'{c}'" for c in still)
+        which = ", ".join(f"'{c}'" for c in massless)
         text = f"M is singular: no kinetic energy involves the velocity of {which}"
         return Finding(name, False, text)
     blocks = eq.M.connected_components()
@@ -293,10 +293,10 @@ def _skew(eq: Equations) -> Finding:
     N = M_dot - 2 * eq.C
     passed, how = vanish(N + N.T)
     text = "Ṁ − 2C is skew" if passed else "Ṁ − 2C is not skew"
-    others = [name for name, there in (("time", eq.M.has(t)), ("velocities", eq.M.has(Velocity)))
+    besides = [name for name, there in (("time", eq.M.has(t)), ("velocities", eq.M.has(Velocity)))
               if there]  # fmt: skip
-    if others:
-        text += f", Ṁ along q alone; M depends on {' and '.join(others)} too, and G carries that"
+    if besides:
+        text += f", Ṁ along q alone; M depends on {' and '.join(besides)} too, and G carries that"
     return Finding("skew", passed, text, how)
 
 
@@ -308,8 +308,8 @@ def _gradient(eq: Equations) -> Finding:
     pairs = [(i, j) for i in range(len(q)) for j in range(i)]
     passed, how = vanish(at_rest[i].diff(q[j]) - at_rest[j].diff(q[i]) for i, j in pairs)
     extra = {c: g - eq.system.potential.diff(c) for c, g in zip(q, eq.G)}
-    told = {c: _shown(tidy(e), "more") for c, e in extra.items() if not vanishes(e)}
-    more = "; ".join(f"{e} for '{c}'" for c, e in told.items())
+    besides = {c: _shown(tidy(e), "more") for c, e in extra.items() if not vanishes(e)}
+    more = "; ".join(f"{e} for '{c}'" for c, e in besides.items())
     text = "G = ∂U/∂q, free of curl" if passed else "G at rest is not a gradient"
     if more:
         start = "G at rest is free of curl" if passed else text
@@ -359,7 +359,7 @@ def _equations_by_numbers(eq: Equations) -> Finding:
 # -- what is conserved ----------------------------------------------------------------------------
 
 
-def _cyclic(eq: Equations, whole: System, rough: Rough) -> Finding:
+def _cyclic(eq: Equations, whole: System, losses: Rough) -> Finding:
     """Name coordinates on which no energy and no force depends, and what becomes of their momenta.
 
     A force along such a coordinate, as that of a motor, changes its momentum and leaves it cyclic.
@@ -368,15 +368,15 @@ def _cyclic(eq: Equations, whole: System, rough: Rough) -> Finding:
     undriven = whole.work.xreplace(dict.fromkeys(whole.work.atoms(Input), sp.S.Zero))
     L = whole.kinetic - whole.potential
     Q = generalized_forces(eq.system)
-    kept, told, ways = {}, [], set()
+    kept, sentences, ways = {}, [], set()
     for i, c in enumerate(eq.coordinates):
-        if not any(eq.M.row(i)) or any(eq.A.col(i)) or rough.touches(c):
+        if not any(eq.M.row(i)) or any(eq.A.col(i)) or losses.touches(c):
             continue
         absent, how = vanish(((L + undriven).diff(c), *(force.diff(c) for force in Q)))
         if not absent:
             continue
         momentum, force = tidy(whole.kinetic.diff(c.dot)), tidy(L.diff(c) + Q[i])
-        rubs = rough.rubbing(c)
+        rubs = losses.rubbing(c)
         pull = _shown(force, "of the force on it")
         changes = [] if vanishes(force) else [f"at the rate {pull}"]
         changes += [f"by friction {_listed(rubs)}"] if rubs else []
@@ -384,16 +384,16 @@ def _cyclic(eq: Equations, whole: System, rough: Rough) -> Finding:
         ways.add(how)
         if changes:
             change = " and ".join(changes)
-            told.append(f"'{c}' with momentum {size} that changes {change}")
+            sentences.append(f"'{c}' with momentum {size} that changes {change}")
         else:
             kept[c] = momentum
-            told.append(f"'{c}' with conserved momentum {size}")
+            sentences.append(f"'{c}' with conserved momentum {size}")
     how = next((way for way in ways if way != "exact"), "exact")
-    text = "; ".join(told) or "no coordinate is cyclic"
-    return Finding("cyclic", bool(told), text, how, kept, required=False)
+    text = "; ".join(sentences) or "no coordinate is cyclic"
+    return Finding("cyclic", bool(sentences), text, how, kept, required=False)
 
 
-def _energy(eq: Equations, whole: System, rough: Rough) -> Finding:
+def _energy(eq: Equations, whole: System, losses: Rough) -> Finding:
     """Check dh/dt = −∂L/∂t + q̇·Q − λ·(A q̇), with W on the side of the energy."""
     T, v = whole.kinetic, eq.velocities
     L = T - whole.potential + whole.work
@@ -406,7 +406,7 @@ def _energy(eq: Equations, whole: System, rough: Rough) -> Finding:
         natural = vanish((*b, T0))[0]
         moving = quadratic_form(eq.M, v)
         h = moving + tidy(whole.potential - whole.work - T0)
-    reasons, how = _reasons_for_loss(eq, whole, L, rough)
+    reasons, how = _reasons_for_loss(eq, whole, L, losses)
     name = ("T + U − W" if whole.work != 0 else "T + U") if natural else "q̇·∂T/∂q̇ − L"
     if natural and h == 0:
         text = "; ".join(["no energy is stated", *reasons])
@@ -419,7 +419,7 @@ def _energy(eq: Equations, whole: System, rough: Rough) -> Finding:
     return Finding("energy", not reasons, text, how, h, required=False)
 
 
-def _reasons_for_loss(eq: Equations, s: System, L: sp.Expr, rough: Rough) -> tuple[list[str], str]:
+def _reasons_for_loss(eq: Equations, s: System, L: sp.Expr, losses: Rough) -> tuple[list[str], str]:
     q = eq.coordinates
     steady, how = vanish((L.diff(t),))
     reasons = [] if steady else ["an energy depends on time"]
@@ -429,12 +429,12 @@ def _reasons_for_loss(eq: Equations, s: System, L: sp.Expr, rough: Rough) -> tup
     power |= {f"drag '{x.name}' takes energy": _power(virtual_work(x, q), q) for x in s.friction}
     power["dissipation takes energy"] = sum(s.dissipation.diff(c.dot) * c.dot for c in q)
     reasons += [text for text, p in power.items() if not vanish((sp.S(p),))[0]]
-    rubs, hits = ([str(x.name) for x in kind] for kind in (rough.friction, rough.contacts))
+    rubs, hits = ([str(x.name) for x in kind] for kind in (losses.friction, losses.contacts))
     reasons += [f"friction {_listed(rubs)} takes energy"] if rubs else []
     reasons += [f"contact {_listed(hits)} may take energy in impacts"] if hits else []
     moved = [(c, R.diff(t) != 0 or R.has(Input)) for c in s.constraints for R in c.R]
-    still = {c.dot: sp.S.Zero for c in q}
-    moved += [(c, e.xreplace(still) != 0 or e.has(Input)) for c in s.pfaffian for e in c.expr]
+    at_rest = {c.dot: sp.S.Zero for c in q}
+    moved += [(c, e.xreplace(at_rest) != 0 or e.has(Input)) for c in s.pfaffian for e in c.expr]
     reasons += [f"constraint '{c.name}' moves" for c, moves in moved if moves]
     return reasons, how
 
@@ -476,13 +476,13 @@ def _constraints(eq: Equations) -> list[Finding]:
         Finding("freedom", True, counted, how, (free, places), required=False),
     ]
     if rows:
-        told = [
+        verdicts = [
             f"'{row.name}' is integrable: state it as a constraint"
             + (f", {row.integral} = constant" if row.integral is not None else "")
             for row in integrable
         ]
-        told += [f"'{row.name}' is not integrable" for row in decided if not row.integrable]
-        text, value = "; ".join(told), tuple(decided)
+        verdicts += [f"'{row.name}' is not integrable" for row in decided if not row.integrable]
+        text, value = "; ".join(verdicts), tuple(decided)
         findings.append(Finding("holonomic", bool(integrable), text, "exact", value, False))
     return findings
 

@@ -21,9 +21,9 @@ def inertial_force(T: Any, t: Any, z: Any, w: Any) -> Any:
     M = ca.jacobian(momentum, w, {"symmetric": True})
     if z.numel() > _MOST or ca.depends_on(M, w):
         return written
-    still = ca.SX.zeros(w.numel())
+    at_rest = ca.SX.zeros(w.numel())
     # T = wᵀMw/2 + b·w + c: the last two remain as they are.
-    b, c = (ca.substitute(e, w, still) for e in (momentum, T))
+    b, c = (ca.substitute(e, w, at_rest) for e in (momentum, T))
     rest = ca.dot(b, w) + c
     drift = ca.jtimes(b, z, w) + ca.jacobian(b, t) + ca.mtimes(_slope(M, t), w)
     symbols = ca.gradient(rest, z) - drift - _quadratic(M, z, w)

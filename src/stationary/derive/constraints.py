@@ -60,12 +60,12 @@ def integrability(rows: list[tuple[str, sp.Expr]], held: list[sp.Expr], q: list)
     space = [*q, t]
     forms = [form(e, q) for _, e in rows]
     gradients = [[R.diff(x) for x in space] for R in held]
-    together = _closed_on(forms, [*forms, *gradients], space)
+    jointly_closed = _closed_on(forms, [*forms, *gradients], space)
     verdicts = []
-    for (name, _), omega, jointly in zip(rows, forms, together):
+    for (name, _), omega, jointly in zip(rows, forms, jointly_closed):
         alone = _alone(omega, space)
         integral = _integral(omega, space) if alone else None
-        verdicts.append(Row(name, alone or (jointly and all(together)), integral))
+        verdicts.append(Row(name, alone or (jointly and all(jointly_closed)), integral))
     return verdicts
 
 

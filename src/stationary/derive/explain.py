@@ -28,7 +28,7 @@ from stationary.derive.virtual_work import (
     force,
     linear_and_constant,
     quadratic_form,
-    still,
+    unaccelerated,
     virtual_work,
 )
 from stationary.errors import DerivationError
@@ -140,7 +140,7 @@ class _Blackboard:
         pulls = (self.T.diff(c), -s.potential.diff(c), s.work.diff(c))
         pushed = [term for e in pulls for term in terms(self.tidy(e))]
         pushed += [(self.tidy(R.diff(c)), lam) for lam, R in self.held]
-        inertia = [*zip(eq.M.row(i), eq.accelerations), *terms(self.tidy(still(p, self.q)))]
+        inertia = [*zip(eq.M.row(i), eq.accelerations), *terms(self.tidy(unaccelerated(p, self.q)))]
         along = slope("L", c.dot)
         return block(
             f"{slope('L', c)} &= {written(pushed)}",
@@ -212,7 +212,7 @@ class _Blackboard:
                 continue
             once, rule = _rate_rule(term, e, k + 1)
             pull = zip(self.eq.A.row(k), self.eq.accelerations)
-            summands = [*pull, *terms(self.tidy(still(once, self.q)))]
+            summands = [*pull, *terms(self.tidy(unaccelerated(once, self.q)))]
             body.append(block(rule, f"&= {written(summands)} = 0"))
         return heading, body
 
@@ -289,5 +289,5 @@ def _several_rows(parts: list[Any]) -> list[str]:
         if rows[-1] and len(written([*rows[-1], part])) > _ONE_ROW:
             rows.append([])
         rows[-1].append(part)
-    first, *others = map(written, rows)
-    return [f"&= {first}", *(rf"&\quad {'' if x.startswith('-') else '+ '}{x}" for x in others)]
+    first, *more_rows = map(written, rows)
+    return [f"&= {first}", *(rf"&\quad {'' if x.startswith('-') else '+ '}{x}" for x in more_rows)]

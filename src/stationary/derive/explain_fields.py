@@ -183,8 +183,8 @@ class _Blackboard:
         for x, eq in zip(self.continuum.coordinates, self.pde.part_equations):
             text = write_sum([*terms(tidied(-eq.lhs)), *terms(eq.rhs)])
             rows.append(rf"{_SPAN} \left\{{{text}\right\}} {_delta(x).name}\, dt")
-        first, *others = rows
-        shown = [rf"\mathrm{{V.I.}} &= {first}", *(rf"&\quad + {row}" for row in others)]
+        first, *more_rows = rows
+        shown = [rf"\mathrm{{V.I.}} &= {first}", *(rf"&\quad + {row}" for row in more_rows)]
         shown[-1] += r" \equiv 0"
         body = [block(*shown)]
         held = [c for c in self.pde.conditions if c.essential]

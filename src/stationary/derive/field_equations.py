@@ -265,16 +265,16 @@ def field_equations(continuum: Continuum) -> FieldEquations:
 def at_rest(continuum: Continuum) -> Continuum:
     """Return the same continuum with nothing moving: what is left of T acts as a potential."""
 
-    def still(e: sp.Expr) -> sp.Expr:
+    def stopped(e: sp.Expr) -> sp.Expr:
         moving = (s for s in e.atoms(sp.Symbol) if isinstance(s, Velocity) or getattr(s, "rate", 0))
         return e.xreplace(dict.fromkeys(moving, sp.S.Zero))
 
     return replaced(
         continuum,
-        kinetic=still(continuum.kinetic),
+        kinetic=stopped(continuum.kinetic),
         dissipation=sp.S.Zero,
-        loads=tuple(load.apply(still) for load in continuum.loads),
-        parts=tuple(System(**part.apply(still)) for part in continuum.parts),
+        loads=tuple(load.apply(stopped) for load in continuum.loads),
+        parts=tuple(System(**part.apply(stopped)) for part in continuum.parts),
     )
 
 

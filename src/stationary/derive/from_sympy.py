@@ -132,21 +132,21 @@ class Translator:
     def _product(self, e: sp.Mul) -> Any:
         # Divisors are collected: x/y is one division, not a product with a power.
         above, below = [], []
-        number, *others = e.args
-        hidden = next((f for f in others if isinstance(f, sp.exp)), None)
+        number, *factors = e.args
+        hidden = next((f for f in factors if isinstance(f, sp.exp)), None)
         if hidden is not None and number.is_Number and abs(sp.log(abs(number))) > _SPLIT_OFF:
             # SymPy makes 1e-435·exp(x) of exp(x − 1000), and no number is as small as that.
-            others.remove(hidden)
+            factors.remove(hidden)
             above = [
                 float(sp.sign(number)),
                 ca.exp(self(hidden.args[0]) + float(sp.log(abs(number)))),
             ]
         else:
-            others = e.args
-        divides = [f.is_Pow and f.exp.is_Number and f.exp.is_negative for f in others]
-        hyperbolic = any(d and isinstance(f.base, sp.cosh) for f, d in zip(others, divides))
-        grows = hyperbolic and any(not d and _grows(f) for f, d in zip(others, divides))
-        for factor, divisor in zip(others, divides):
+            factors = e.args
+        divides = [f.is_Pow and f.exp.is_Number and f.exp.is_negative for f in factors]
+        hyperbolic = any(d and isinstance(f.base, sp.cosh) for f, d in zip(factors, divides))
+        grows = hyperbolic and any(not d and _grows(f) for f, d in zip(factors, divides))
+        for factor, divisor in zip(factors, divides):
             if divisor:
                 base = self(factor.base) if grows else self._divisor(factor)
                 below.append(self._power(base, -factor.exp))

@@ -32,7 +32,7 @@ from stationary.derive.virtual_work import (
     linear_and_constant,
     readable,
     refuse,
-    still,
+    unaccelerated,
 )
 from stationary.model.space.rotation import Entry
 from stationary.model.symbols import Acceleration, Coordinate, Velocity, t
@@ -320,7 +320,7 @@ def _rest_of_inertia(
     v = [c.dot for c in q]
     if M.free_symbols & set(v):
         turning = C * sp.Matrix(v)
-        return [tidy(still(p, q) - T.diff(c) - e) for p, c, e in zip(momenta, q, turning)]
+        return [tidy(unaccelerated(p, q) - T.diff(c) - e) for p, c, e in zip(momenta, q, turning)]
     # T = ½ q̇ᵀMq̇ + bᵀq̇ + T₀: what C leaves out comes from b, T₀ and explicit time alone.
     b, T0 = linear_and_constant(T, momenta, M, v)
     return [

@@ -9,7 +9,7 @@ import sympy as sp
 from stationary.derive.effort import bounded, is_long
 from stationary.derive.readable import column, in_fractions, tidy
 from stationary.derive.sampling import vanishes
-from stationary.derive.virtual_work import conditions, refuse, still
+from stationary.derive.virtual_work import conditions, refuse, unaccelerated
 from stationary.model.symbols import rate
 from stationary.model.terms import Constraint
 
@@ -82,7 +82,7 @@ def _short(e: sp.Expr) -> sp.Expr:
 def _bent(term, e: sp.Expr, eq: Equations) -> sp.Expr:
     """Return γ of a row: what R̈, or the rate of a row on velocities, has beside A q̈."""
     once = rate(e) if isinstance(term, Constraint) else e
-    return tidy(still(once, eq.coordinates))
+    return tidy(unaccelerated(once, eq.coordinates))
 
 
 def _inverse(M: sp.Matrix, right: sp.Matrix) -> sp.Matrix:

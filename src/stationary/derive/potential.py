@@ -187,9 +187,9 @@ def _work(points: tuple, a: sp.Symbol, b: sp.Symbol, F: dict) -> sp.Expr:
 def _around_holes(q: list[sp.Symbol], F: dict[sp.Symbol, sp.Expr]) -> Iterator[tuple]:
     """Yield places where the field has no value, loops around them and work that is not zero."""
     for a, b in combinations(q, 2):
-        others = {s: sp.Rational(1 + k, 3) for k, s in enumerate(q) if s not in (a, b)}
-        for place in _holes(a, b, F, others):
-            centre = {s: (others | place)[s] for s in q}
+        held = {s: sp.Rational(1 + k, 3) for k, s in enumerate(q) if s not in (a, b)}
+        for place in _holes(a, b, F, held):
+            centre = {s: (held | place)[s] for s in q}
             for half in (sp.Rational(1, 4), sp.S.One, sp.Integer(4)):
                 points = _square(centre, a, b, -half, half)
                 measured, spent = _measured(points, a, b, F)
@@ -200,10 +200,10 @@ def _around_holes(q: list[sp.Symbol], F: dict[sp.Symbol, sp.Expr]) -> Iterator[t
                     yield centre, points, work
 
 
-def _holes(a: sp.Symbol, b: sp.Symbol, F: dict, others: dict) -> list[dict]:
+def _holes(a: sp.Symbol, b: sp.Symbol, F: dict, held: dict) -> list[dict]:
     """Return points of a plane in which a denominator has a zero that is no sign change."""
     holes: list[dict] = []
-    field = [sp.together(F[s].subs(others)) for s in (a, b)]
+    field = [sp.together(F[s].subs(held)) for s in (a, b)]
     bottoms = {sp.fraction(e)[1] for e in field} | {
         x.base for e in field for x in e.atoms(sp.Pow) if x.exp.is_negative
     }

@@ -48,14 +48,14 @@ def tidy(e: Any) -> sp.Expr:
     if flat.has(sp.sin, sp.cos):
         flat = _angle_sums(_pythagorean(flat))
     best = _by_what_moves(flat, back)
-    others = [e, flat.xreplace(back)]
+    candidates = [e, flat.xreplace(back)]
     if size <= FACTOR_LIMIT and len(summands(flat)) <= MOST_TERMS:
         # Many terms that move differently hardly ever have a common factor but a constant.
         few = len(summands(best)) <= 6
         forms = [sp.factor(flat) if few else sp.factor_terms(flat)]
         forms += _over_one_denominator(flat, back)
-        others += [form.xreplace(back) for form in forms]
-    shortest = min(others, key=sp.count_ops)
+        candidates += [form.xreplace(back) for form in forms]
+    shortest = min(candidates, key=sp.count_ops)
     return shortest if best.count_ops() > MUCH_LONGER * shortest.count_ops() else best
 
 
@@ -321,9 +321,9 @@ def aligned(rows: Sequence[str]) -> str:
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
 
-def block(first: str, *others: str) -> str:
+def block(first: str, *more: str) -> str:
     """Write rows of LaTeX as one display."""
-    return f"$${aligned([first, *others]) if others else first.replace('&', '', 1)}$$"
+    return f"$${aligned([first, *more]) if more else first.replace('&', '', 1)}$$"
 
 
 def slope(of: str, by: Any) -> str:

@@ -56,8 +56,8 @@ def _evaluated(function: Callable[..., list], state: list[float]) -> list[Any] |
         return None
     if not all(mpmath.isfinite(value) and mpmath.im(value) == 0 for value in fine):
         return None
-    return [value if abs(value - rough) < 1e-6 * abs(value) else mpmath.mpf(0)
-            for value, rough in zip(fine, coarse)]  # fmt: skip
+    return [value if abs(value - approximate) < 1e-6 * abs(value) else mpmath.mpf(0)
+            for value, approximate in zip(fine, coarse)]  # fmt: skip
 
 
 def random_state(symbols: Iterable[Any], random: np.random.Generator) -> list[float]:

@@ -252,8 +252,8 @@ def _gyroscopic(system: System) -> tuple[bool, str] | None:
         return None
     T = system.kinetic
     v = _velocities([T])
-    still = {w: sp.S.Zero for w in v}
-    momenta = {w.of: T.diff(w).xreplace(still) for w in v}
+    at_rest = {w: sp.S.Zero for w in v}
+    momenta = {w.of: T.diff(w).xreplace(at_rest) for w in v}
     for c, p in momenta.items():
         for d, other in momenta.items():
             if sp.simplify(p.diff(d) - other.diff(c)) != 0:

@@ -149,8 +149,8 @@ class Sliding:
         t, q, v, u, p = self.graph.whole.arguments
         if moving:
             return self.graph.whole.function(name, [t, q, u, p, v], outputs)
-        still: Any = ca.substitute(outputs, [v], [type(v).zeros(v.numel())])
-        return self.graph.whole.function(name, [t, q, u, p, *more], still)
+        at_rest: Any = ca.substitute(outputs, [v], [type(v).zeros(v.numel())])
+        return self.graph.whole.function(name, [t, q, u, p, *more], at_rest)
 
 
 def _slip_index(element: Element) -> Any:

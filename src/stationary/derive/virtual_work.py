@@ -146,6 +146,6 @@ def conditions(system: System) -> list[tuple[Any, sp.Expr]]:
     return holonomic + [(c, e) for c in system.pfaffian for e in c.expr]
 
 
-def still(e: sp.Expr, q: Sequence[Coordinate]) -> sp.Expr:
+def unaccelerated(e: sp.Expr, q: Sequence[Coordinate]) -> sp.Expr:
     """Return the rate of an expression less its terms in the accelerations."""
     return rate(e).xreplace({c.ddot: sp.S.Zero for c in q})

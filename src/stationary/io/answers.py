@@ -69,7 +69,7 @@ def _law(model: Model, what: str, course: Any, known: set[str]) -> Any:
     return course.xreplace({s: sp.Float(value) for s, value in given.items()})
 
 
-def still(model: Model) -> dict[str, Any]:
+def rest_start(model: Model) -> dict[str, Any]:
     """Return the start without velocities: a guess of a state of rest."""
     return {k: v for k, v in model.start.items() if not str(k).endswith(".dot")}
 
@@ -95,7 +95,7 @@ def _check(model: Model, arguments: dict[str, Any]) -> Any:
 def _statics(model: Model, arguments: dict[str, Any]) -> Any:
     from stationary.solve.rest.statics import statics
 
-    return statics(model.system, **{"start": still(model), **values(model), **arguments})
+    return statics(model.system, **{"start": rest_start(model), **values(model), **arguments})
 
 
 def _equilibria(model: Model, arguments: dict[str, Any]) -> Any:
@@ -110,7 +110,7 @@ def _rest(model: Model, arguments: Mapping[str, Any], asker: str) -> Any:
 
     refuse(model.system, asker)
     time = {"t": arguments["t"]} if "t" in arguments else {}
-    begin = {"start": still(model), **values(model), **time}
+    begin = {"start": rest_start(model), **values(model), **time}
     try:
         return statics(model.system, **begin)
     except DidNotConverge:
@@ -136,7 +136,7 @@ def _modes(model: Model, arguments: dict[str, Any]) -> Any:
 def _continue(model: Model, arguments: dict[str, Any]) -> Any:
     from stationary.solve.continuation.continuation import continuation
 
-    known = {"start": still(model), **values(model), **arguments}
+    known = {"start": rest_start(model), **values(model), **arguments}
     name, (first, last) = str(arguments["parameter"]), arguments["span"]
     own = known["params"].get(name)
     if own is None or not first <= own <= last:
@@ -208,14 +208,16 @@ def _slide(model: Model, arguments: dict[str, Any]) -> Any:
     from stationary.solve.sliding.over_time.evolution import quasistatics
 
     if "span" in arguments:
-        return _early(quasistatics, model, {"start": still(model), **values(model), **arguments})
-    return minimum_power(model.system, **{"at": still(model), **values(model), **arguments})
+        return _early(
+            quasistatics, model, {"start": rest_start(model), **values(model), **arguments}
+        )
+    return minimum_power(model.system, **{"at": rest_start(model), **values(model), **arguments})
 
 
 def _bounds(model: Model, arguments: dict[str, Any]) -> Any:
     from stationary.solve.pressure.bounds.bounds import WORDS, pressure_bounds
 
-    known = {"at": still(model), "params": values(model)["params"], **arguments}
+    known = {"at": rest_start(model), "params": values(model)["params"], **arguments}
     if isinstance(known["of"], str) and known["of"] not in WORDS:
         known["of"] = model.read(known["of"])
         try:

@@ -253,8 +253,8 @@ class Decoder:
         if "layout" in data:
             return graph_of(self(data["layout"])).layout
         if "kernel" in data:
-            signature, *others = map(self, data["of"])
-            return kernel_of(self(data["kernel"]), _laws(signature), *others)
+            signature, *arguments = map(self, data["of"])
+            return kernel_of(self(data["kernel"]), _laws(signature), *arguments)
         kind = _kinds()[data["is"]]
         if "dict" in data and issubclass(kind, dict):
             return kind(self(data["dict"]))
@@ -306,11 +306,11 @@ class Decoder:
             symbol = _kinds()[rest[0]]
             if not issubclass(symbol, sp.Symbol):
                 raise ValueError(rest[0])
-            name, *others = self(rest[1])
+            name, *settings = self(rest[1])
             if issubclass(symbol, (Field, AbstractAtPoint)):
                 # The side of a point is a word, too.
-                _require_no_text([x for x in others if x not in ("", "+", "-")])
-            return symbol(str(name), *others)
+                _require_no_text([x for x in settings if x not in ("", "+", "-")])
+            return symbol(str(name), *settings)
         arguments = [self({"e": int(i)}) for i in rest]
         # As it was written: what SymPy would simplify, it had simplified before.
         if kind in ("Add", "Mul", "Pow"):

@@ -362,7 +362,7 @@ def _model(reader: Reader) -> Model:
     start = start_of(reader, ("start",))
     units = {**unit_checks.units_of_start(reader), **units}
     units |= unit_checks.inferred(units, system.constraints) if units else {}
-    asked = {
+    questions_asked = {
         kind: questions.arguments(reader, kind)
         for kind in questions.QUESTIONS
         if reader.at((kind,)) is not None
@@ -370,8 +370,8 @@ def _model(reader: Reader) -> Model:
     if not spread:
         unit_checks.check_questions(reader, units, [system.kinetic, system.potential])
     laws = [*courses.values()]
-    if "of" in asked.get("bounds", {}):
-        laws.append(asked["bounds"]["of"])
+    if "of" in questions_asked.get("bounds", {}):
+        laws.append(questions_asked["bounds"]["of"])
         try:
             unit_checks.check_velocity(laws[-1], system.coordinates, units)
         except Mismatch as wrong:
@@ -380,7 +380,7 @@ def _model(reader: Reader) -> Model:
     needed = (*system.parameters, *(s for s in laws if isinstance(s, Parameter)))
     used = {p.name: p.default for p in needed if p.default is not None}
     declared = {**reader.names.symbols, **reader.names.arrays}
-    return Model(system, start, used, courses, asked, units, about, continuum, declared)
+    return Model(system, start, used, courses, questions_asked, units, about, continuum, declared)
 
 
 def _check_top(reader: Reader) -> None:

@@ -91,7 +91,7 @@ def coordinates(reader: Reader, units: dict[str, str]) -> list[Any]:
         places = np.arange(int(np.prod(shape))).reshape(shape)
         declared.append(Array(name, shape, places, 0))
         reader.names.arrays[name] = declared[-1]
-    single = symbols.together(c for c in declared if not isinstance(c, Array))
+    single = symbols.declared_together(c for c in declared if not isinstance(c, Array))
     reader.names.symbols.update({c.name: c for c in single})
     return [reader.names.symbols.get(c.name, c) for c in declared]
 

@@ -137,8 +137,8 @@ def sliding(
             free[row.sparsity().get_triplet()[1][0]] = 0
     name = switches.function.name()
     law_on_border = ca.Function(name, [t, y, p], [ca.densify(free)], {"cse": True})
-    told = ca.Function("shares", [t, y, p], [ca.densify(shares)], {"cse": True})
-    return _branch(kernel, law_on_border, switches, told, tuple(borders))
+    shares_function = ca.Function("shares", [t, y, p], [ca.densify(shares)], {"cse": True})
+    return _branch(kernel, law_on_border, switches, shares_function, tuple(borders))
 
 
 def _branch(

@@ -148,17 +148,17 @@ class Features:
             instants.append(middle)
             k, a, b = np.tile(k, 2), np.append(a, middle), np.append(middle, b)
             za, zb, ra, rb = (np.vstack(x) for x in ((za, zm), (zm, zb), (ra, rm), (rm, rb)))
-            still = np.flatnonzero(self.passed(b - a, za, ra, zb, rb))
+            doubtful = np.flatnonzero(self.passed(b - a, za, ra, zb, rb))
             # The earliest first: later ones are looked into again if these turn out well.
-            still = still[np.lexsort((a[still], k[still]))]
-            if len(still) > _MOST_INTERVALS:
-                next_one = still[_MOST_INTERVALS]
+            doubtful = doubtful[np.lexsort((a[doubtful], k[doubtful]))]
+            if len(doubtful) > _MOST_INTERVALS:
+                next_one = doubtful[_MOST_INTERVALS]
                 left = int(k[next_one]), float(a[next_one]), float(b[next_one])
-                still = still[:_MOST_INTERVALS]
-            if not len(still):
+                doubtful = doubtful[:_MOST_INTERVALS]
+            if not len(doubtful):
                 break
-            k, a, b = k[still], a[still], b[still]
-            za, ra, zb, rb = za[still], ra[still], zb[still], rb[still]
+            k, a, b = k[doubtful], a[doubtful], b[doubtful]
+            za, ra, zb, rb = za[doubtful], ra[doubtful], zb[doubtful], rb[doubtful]
         return np.concatenate(steps), np.concatenate(instants), left
 
 
@@ -299,7 +299,7 @@ def _arguments(stated: ca.Function, symbols: tuple[Any, ...]) -> tuple[list[Any]
         order = order_of(op, inside, of)
         if rises(op, inside, of, order, _HIGHEST):
             listed.append((_LOWEST * ca.log(ca.fabs(value) + _TINY), ca.OP_EXP))
-            order = Order(order.zero, order.off, told=order.zero)
+            order = Order(order.zero, order.off, warned=order.zero)
             parts |= {len(listed) - 1}
             wanted |= parts
         memory[place], moves[place], made_of[place] = value, moving, parts

@@ -161,8 +161,8 @@ class Switches:
         if moves and op in _LOOSE:
             self.loose = True
         if op in _HELD and (moves or op in (ca.OP_IF_ELSE_ZERO, ca.OP_NOT, ca.OP_AND, ca.OP_OR)):
-            value, still = self._held(op, read, values, stated, moves)
-            return value, 0 if still else depends, original
+            value, held = self._held(op, read, values, stated, moves)
+            return value, 0 if held else depends, original
         if moves and op in _DOMAIN:
             depends |= _RISKY
         return apply(op, *values), depends, original
@@ -177,7 +177,7 @@ class Switches:
             return order
         apply = ca.SX.unary if len(read) == 1 else ca.SX.binary
         self._note(ca.log(ca.fabs(apply(op, *stated))), False, power=True)
-        return Order(order.zero, order.off, told=order.zero)
+        return Order(order.zero, order.off, warned=order.zero)
 
     def _held(
         self, op: int, read: list[int], values: list[Any], stated: list[Any], moves: int

@@ -40,8 +40,8 @@ def refuse_shared(question: Question) -> None:
     shared = _refusal(question, question.given)
     if shared is not None and str(shared) == str(said):
         raise said
-    for name, others in _fewer(question):
-        without = _refusal(question, others)
+    for name, fewer in _fewer(question):
+        without = _refusal(question, fewer)
         if without is None:
             raise said
         missing = name in _PLACES or isinstance(without, TypeError)

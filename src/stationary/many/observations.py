@@ -56,8 +56,8 @@ class Looks:
         kernel = self._motions.kernel
         few = np.unique(np.linspace(0, len(self.t) - 1, 16).astype(int))
         t, y = self.t[few], self.y[few]
-        told = self._at(_energies(self._motions), t, y, self.p)
-        kinetic, potential, energy, work = np.moveaxis(told, -1, 0)
+        energies = self._at(_energies(self._motions), t, y, self.p)
+        kinetic, potential, energy, work = np.moveaxis(energies, -1, 0)
         work = work - work[0]
         lost = np.abs(energy - energy[0] - work).max(axis=0)
         scale = np.abs(np.stack([kinetic, potential, work])).max(axis=(0, 1))
@@ -268,9 +268,9 @@ def energies(motions: Motions, t: np.ndarray, y: np.ndarray, p: np.ndarray) -> n
 def _energies(motions: Motions) -> ca.Function:
     """T, U, the energy and the work done, as a function of t, y, p."""
     kernel = motions.kernel
-    told = kernel.graph.energies(*kernel.inner)
+    energies = kernel.graph.energies(*kernel.inner)
     work = kernel.arguments[1][kernel.states - 1] if kernel.graph.fed else ca.SX(0)
-    every = ca.densify(ca.vertcat(told[0], told[1], told[2], work))
+    every = ca.densify(ca.vertcat(energies[0], energies[1], energies[2], work))
     return ca.Function("energies", list(kernel.arguments), [every])
 
 

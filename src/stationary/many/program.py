@@ -112,8 +112,8 @@ def program(motions: Motions, *, fixed: bool, single: bool = False) -> Program:
 
     rates = kernel.rhs(t, y, p)
     every = [*kept, *means, *watched, *jumps, motions.masses]
-    asked = ca.vertcat(*every) if every else ca.SX(0, 1)
-    states = _needed(rates, asked, y) if fixed else np.arange(kernel.states)
+    wanted = ca.vertcat(*every) if every else ca.SX(0, 1)
+    states = _needed(rates, wanted, y) if fixed else np.arange(kernel.states)
     few = ca.SX.sym("ys", len(states))  # pyright: ignore[reportArgumentType]
     whole = ca.SX.zeros(kernel.states)
     for k, place in enumerate(states):
@@ -132,26 +132,26 @@ def program(motions: Motions, *, fixed: bool, single: bool = False) -> Program:
     speeds = slopes @ moved + late
     large = ca.fabs(slopes) @ ca.fabs(few) + ca.fabs(late * t)
     whole_speeds = ca.fabs(slopes) @ ca.fabs(moved) + ca.fabs(late)
-    told: dict[str, list[Any]] = {
+    outputs_of: dict[str, list[Any]] = {
         "rates": [ca.vertcat(moved, reduced(means))],
         "kept": [reduced(kept)],
         "watch": [looks, speeds],
     }
     if any(r.word in ("first", "stop", "act") for r in reductions):
-        told["rough"] = [large, whole_speeds]
-    told["masses"] = [reduced(motions.masses)]
+        outputs_of["rough"] = [large, whole_speeds]
+    outputs_of["masses"] = [reduced(motions.masses)]
     if jumps:
-        told["jumps"] = [reduced(jumps)]
+        outputs_of["jumps"] = [reduced(jumps)]
     if not fixed:
         energies = kernel.graph.energies(*kernel.inner)
         work = y[kernel.states - 1] if kernel.graph.fed else ca.SX(0)
-        told["energies"] = [reduced(ca.vertcat(energies[0], energies[1], energies[2], work))]
+        outputs_of["energies"] = [reduced(ca.vertcat(energies[0], energies[1], energies[2], work))]
         if kernel.rows:
-            told["held"] = [reduced(e) for e in motions.constraints()]
+            outputs_of["held"] = [reduced(e) for e in motions.constraints()]
     options = {"cse": True}
     functions = {
         name: ca.Function(name, [t, few, symbols], [ca.densify(e) for e in outs], options)
-        for name, outs in told.items()
+        for name, outs in outputs_of.items()
     }
     sizes = Sizes(
         states=len(states), means=len(means), moving=2 * kernel.size, varied=len(varied),
@@ -171,11 +171,11 @@ def _sampled(motions: Motions) -> list[int]:
     return places
 
 
-def _needed(rates: Any, asked: Any, y: Any) -> np.ndarray:
+def _needed(rates: Any, wanted: Any, y: Any) -> np.ndarray:
     """Return the states on which depends what is asked for, directly or through others."""
     J = ca.DM(ca.jacobian_sparsity(rates, y) if hasattr(ca, "jacobian_sparsity")
               else ca.jacobian(rates, y).sparsity()).full() != 0  # fmt: skip
-    need = (ca.DM(ca.jacobian(asked, y).sparsity()).full() != 0).any(axis=0)
+    need = (ca.DM(ca.jacobian(wanted, y).sparsity()).full() != 0).any(axis=0)
     while True:
         more = need | J[need].any(axis=0)
         if (more == need).all():

@@ -242,11 +242,11 @@ def _halved(course: Course, a: np.ndarray, b: np.ndarray, allowed: float) -> flo
         return course(times.ravel()).reshape(times.shape) @ weights * (b - a) / 2
 
     total, count = 0.0, len(a)
-    rough = sums(a, b)
+    coarse = sums(a, b)
     for _ in range(_HALVINGS):
         middle = (a + b) / 2
         left, right = sums(a, middle), sums(middle, b)
-        fine = np.abs(left + right - rough) <= allowed / count
+        fine = np.abs(left + right - coarse) <= allowed / count
         total += float((left + right)[fine].sum())
         open_ = ~fine & (middle > a) & (middle < b)
         total += float((left + right)[~fine & ~open_].sum())
@@ -254,8 +254,8 @@ def _halved(course: Course, a: np.ndarray, b: np.ndarray, allowed: float) -> flo
             return total
         a = np.concatenate([a[open_], middle[open_]])
         b = np.concatenate([middle[open_], b[open_]])
-        rough = np.concatenate([left[open_], right[open_]])
-    return total + float(rough.sum())
+        coarse = np.concatenate([left[open_], right[open_]])
+    return total + float(coarse.sum())
 
 
 def _integral(t: np.ndarray, f: np.ndarray) -> float:

@@ -160,13 +160,13 @@ def _fitting(values: np.ndarray, array: Any, said: dict, codes: np.ndarray) -> n
     return fitted
 
 
-def _checksum(told: dict[str, Any]) -> int:
-    return zlib.crc32(json.dumps(told, sort_keys=True).encode())
+def _checksum(facts: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(facts, sort_keys=True).encode())
 
 
-def _sealed(told: dict[str, Any]) -> bytes:
+def _sealed(facts: dict[str, Any]) -> bytes:
     """Return what is told as text with its checksum."""
-    return json.dumps(told | {"checksum": _checksum(told)}, sort_keys=True).encode()
+    return json.dumps(facts | {"checksum": _checksum(facts)}, sort_keys=True).encode()
 
 
 def _chunk_file(folder: Path, axes: int, k: int) -> Path:
@@ -198,9 +198,9 @@ def _read(path: Path, group: Any, facts: dict[str, Any], k: int) -> Chunk | None
         record.pop("checksum")
         if written != _sealed(record):
             return None
-        for name, told in record["files"].items():
+        for name, checksum in record["files"].items():
             file = _chunk_file(path / name, group[name].ndim, k)
-            if zlib.crc32(file.read_bytes()) != told:
+            if zlib.crc32(file.read_bytes()) != checksum:
                 return None
         kept = {name: np.asarray(group[f"kept/{name}"][first:last]) for name in facts["keeps"]}
         for name in facts.get("lists", ()):
@@ -333,8 +333,7 @@ def created(
             str(file.relative_to(aside).as_posix()): zlib.crc32(file.read_bytes())
             for file in sorted(aside.glob("*/**/*")) if file.is_file()
         }  # fmt: skip
-        told = {_ATTRIBUTE: json.dumps(facts), _CHECKSUM: _checksum(facts)}
-        group.attrs.update(told)
+        group.attrs.update({_ATTRIBUTE: json.dumps(facts), _CHECKSUM: _checksum(facts)})
         (aside / _RECORDS).mkdir()
         try:
             os.rename(aside, path)
@@ -384,9 +383,9 @@ def _facts(path: Path) -> dict[str, Any]:
             raise ValueError(f"format {facts['format']}, expected {_FORMAT}")
         if group.attrs.get(_CHECKSUM) != _checksum(facts):
             raise _damaged(path, "another checksum of its description")
-        for name, told in facts["files"].items():
+        for name, checksum in facts["files"].items():
             file = path / name
-            if not file.is_file() or zlib.crc32(file.read_bytes()) != told:
+            if not file.is_file() or zlib.crc32(file.read_bytes()) != checksum:
                 raise _damaged(path, f"{name} changed, or gone")
         return facts
     except (MissingExtra, StatementError):

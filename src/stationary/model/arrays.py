@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from stationary.errors import StatementError
-from stationary.model.symbols import Coordinate, declared, together
+from stationary.model.symbols import Coordinate, declared, declared_together
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +143,7 @@ def coordinates(names: str, *, shape: int | tuple[int, ...] | None = None) -> An
     """
     symbols = declared(names, Coordinate)
     if shape is None:
-        return together(symbols) if isinstance(symbols, tuple) else symbols
+        return declared_together(symbols) if isinstance(symbols, tuple) else symbols
     if isinstance(symbols, tuple):
         raise StatementError(
             "an array of coordinates has one name.",

@@ -291,10 +291,10 @@ def _fixed(given: Any) -> tuple[tuple[PointValue, sp.Expr], ...]:
     conditions = []
     for key, value in (given or {}).items():
         if not isinstance(key, PointValue):
-            told = "a rate" if isinstance(key, Velocity) else type(key).__name__
+            kind_of_key = "a rate" if isinstance(key, Velocity) else type(key).__name__
             raise StatementError(
                 f"fixed holds '{key}', which is not the value of a field at a point.",
-                f"Found {told}; expected u.at(0) or u.diff(X).at(0).",
+                f"Found {kind_of_key}; expected u.at(0) or u.diff(X).at(0).",
                 "Say where the field is held, as in fixed={u.at(0): 0}.",
             )
         conditions.append((key, expression(value, f"what '{key}' is fixed to")))

@@ -265,11 +265,11 @@ def _placeholders(table: Array | np.ndarray, label: str, columns: dict) -> Any:
 
 def _label(column: Array, label: str, place: tuple[int, ...]) -> str:
     """Name a column ``r[i+1,0]`` if it walks along the first axis, else by its argument."""
-    first, *others = (np.asarray(axis) for axis in np.unravel_index(column.index, column.base))
+    first, *fixed_axes = (np.asarray(axis) for axis in np.unravel_index(column.index, column.base))
     walks = np.array_equal(first, first[0] + np.arange(len(first)))
-    if walks and all(np.all(axis == axis[0]) for axis in others):
+    if walks and all(np.all(axis == axis[0]) for axis in fixed_axes):
         offset = f"+{first[0]}" if first[0] else ""
-        inside = ",".join([f"i{offset}", *(str(axis[0]) for axis in others)])
+        inside = ",".join([f"i{offset}", *(str(axis[0]) for axis in fixed_axes)])
         return f"{column.name}[{inside}]" + ".dot" * column.order
     inside = ",".join(["i", *map(str, place)])
     return f"{label}[{inside}]" + ".dot" * column.order

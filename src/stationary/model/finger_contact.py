@@ -48,7 +48,7 @@ def meant(
     one, turn = np.ones(3), np.array([0, 0, 1.0])
     quarter = [poses + way * np.pi / 2 * turn for way in (1, -1)]
     off = [np.abs(contact(corners, read, tip, radius)[3]).mean() for read in quarter]
-    others: list[tuple[str, float, np.ndarray, np.ndarray]] = [
+    mistaken: list[tuple[str, float, np.ndarray, np.ndarray]] = [
         ("the angles are in degrees: give radians", 1, one - turn + np.radians(turn), tip),
         ("the angles count clockwise: change their sign", 1, one - 2 * turn, tip),
         ("the tip is in the part's frame: give it on the table", 1, one, poses[:, :2] + back),
@@ -57,13 +57,15 @@ def meant(
     ]  # fmt: skip
     for factor, name in _UNITS.items():
         by, length = f"in another unit: multiply them by {name}", one + (factor - 1) * (one - turn)
-        others += [
+        mistaken += [
             (f"the poses are {by}", 1, length, tip),
             (f"the readings of the tip are {by}", 1, one, factor * tip),
             (f"the outline and the radius are {by}", factor, one, tip),
         ]
-    readings = [(size, poses * factors, at) for _, size, factors, at in others]
-    others.append(("the angles are off by a quarter turn: turn the frame of the part", 1, one, tip))
+    readings = [(size, poses * factors, at) for _, size, factors, at in mistaken]
+    mistaken.append(
+        ("the angles are off by a quarter turn: turn the frame of the part", 1, one, tip)
+    )
     readings.append((1, quarter[int(np.argmin(off))], tip))
     apart = []
     for size, read, at in readings:
@@ -82,4 +84,4 @@ def meant(
     if 0 < middle < _THICK * size and max(uneven / size, _CLOSE) < 0.5 * every.min():
         return f"the finger has a radius of {radius + middle:.3g}: give radius="
     clear = every.min() <= near and len(good) <= 2
-    return ", or if ".join(others[k][0] for k in good) if clear else ""
+    return ", or if ".join(mistaken[k][0] for k in good) if clear else ""

@@ -102,8 +102,8 @@ class Kinematics:
 
     def bend(self, moves: np.ndarray, speeds: np.ndarray) -> np.ndarray:
         """Return how q̇ = G(q) v changes with moves of q, one per column: G is linear in q."""
-        still = self.rates(np.zeros(len(self.labels)))
-        return np.array([(self.rates(move) - still) @ speeds for move in moves.T]).T
+        constant = self.rates(np.zeros(len(self.labels)))
+        return np.array([(self.rates(move) - constant) @ speeds for move in moves.T]).T
 
     def carried(self, spin: np.ndarray) -> np.ndarray:
         """Return the matrix of spin × v over the freedoms: zero for those that are no turns."""

@@ -45,11 +45,11 @@ def _product(factors: list[sp.Expr]) -> sp.Expr:
     """Return a product whose exponentials meet before any of them is too large."""
     every = [f for factor in factors for f in sp.Mul.make_args(factor)]
     sums = [f for f in every if f.is_Add and f.has(sp.exp)]
-    others = [f for f in every if f not in sums]
-    if not sums or not any(isinstance(f, sp.exp) for f in others):
-        return sp.Mul(_met(others), *sums)
+    plain = [f for f in every if f not in sums]
+    if not sums or not any(isinstance(f, sp.exp) for f in plain):
+        return sp.Mul(_met(plain), *sums)
     first, *more = sums
-    return sp.Mul(sp.Add(*(_met([term, *others]) for term in first.args)), *more)
+    return sp.Mul(sp.Add(*(_met([term, *plain]) for term in first.args)), *more)
 
 
 def _met(factors: list[sp.Expr]) -> sp.Expr:
@@ -65,14 +65,14 @@ def _largest(e: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
         return sp.S.Zero, e
     exponents, factors = [], []
     for term in e.args:
-        number, *others = sp.Mul.make_args(term)
+        number, *plain = sp.Mul.make_args(term)
         if not number.is_Number:
-            number, others = sp.S.One, [number, *others]
-        powers = [f.args[0] for f in others if isinstance(f, sp.exp)]
+            number, plain = sp.S.One, [number, *plain]
+        powers = [f.args[0] for f in plain if isinstance(f, sp.exp)]
         # SymPy makes 1e-435·exp(x) of exp(x − 1000).
         shift = sp.log(abs(number)) if powers else sp.S.Zero
         exponents.append(sp.Add(*powers, shift))
-        rest = [f for f in others if not isinstance(f, sp.exp)]
+        rest = [f for f in plain if not isinstance(f, sp.exp)]
         factors.append(sp.Mul(sp.sign(number) if powers else number, *rest))
     largest = sp.Max(*exponents)
     rest = sp.Add(*(c * sp.exp(a - largest) for c, a in zip(factors, exponents)))

@@ -75,8 +75,8 @@ def triangles(corners: np.ndarray) -> list[np.ndarray]:
             ear = np.array([a, b, c])
             if area(ear) <= 0:
                 continue
-            others = [p for p in left if not any(p is q for q in (a, b, c))]
-            if not any(_inside(p, ear) for p in others):
+            outside = [p for p in left if not any(p is q for q in (a, b, c))]
+            if not any(_inside(p, ear) for p in outside):
                 ears.append(ear)
                 del left[i]
                 break

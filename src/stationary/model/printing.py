@@ -134,12 +134,12 @@ def _term(term) -> str:
         # What is long stands on the right of the others' signs, so as not to push them away.
         return rf"{vanishes} &= 0" if _width(vanishes) <= _LONG_LEFT else rf"&{vanishes} = 0"
     assert isinstance(term, Contact)
-    told = rf"{latex(term.gap)} &\ge 0"
+    conditions = rf"{latex(term.gap)} &\ge 0"
     if term.restitution != 0:
-        told += rf",\quad e = {latex(term.restitution)}"
+        conditions += rf",\quad e = {latex(term.restitution)}"
     if term.slip:
-        told += rf",\quad \mu = {latex(term.friction)}\ \text{{against}}\ {_rate(term.slip)}"
-    return told
+        conditions += rf",\quad \mu = {latex(term.friction)}\ \text{{against}}\ {_rate(term.slip)}"
+    return conditions
 
 
 def _factor(e: sp.Expr) -> str:

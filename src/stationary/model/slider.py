@@ -103,8 +103,8 @@ class Pusher:
             place = x + c * a - s * b - X, y + s * a + c * b - Y
             gap = (nx * place[0] + ny * place[1]) / size
             slip = (-ny * place[0] + nx * place[1]) / size
-        rough = expression(self.friction, "the friction of a pusher")
-        return Contact(gap, friction=rough, slip=None if rough.is_zero else slip, name=self.name)
+        mu = expression(self.friction, "the friction of a pusher")
+        return Contact(gap, friction=mu, slip=None if mu.is_zero else slip, name=self.name)
 
 
 def slider(

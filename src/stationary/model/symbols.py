@@ -252,7 +252,7 @@ def in_order(coordinates: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(sorted(coordinates, key=standing))
 
 
-def together(coordinates: Iterable[Coordinate]) -> tuple[Coordinate, ...]:
+def declared_together(coordinates: Iterable[Coordinate]) -> tuple[Coordinate, ...]:
     """Return coordinates declared by one call: sorted, they stand in the order of that call."""
     placed: list[Coordinate] = []
     for c in coordinates:

@@ -113,19 +113,19 @@ def cut(
         f"{int(np.count_nonzero(jumps))} jumps of the pose, at reading {where}" * bool(where),
         f"the tip is up to {aside:.2g} off the outline" * (aside > _OFF * size),
     ]
-    told = "; ".join(w for w in words if w)
+    summary = "; ".join(w for w in words if w)
     if not fits:
         raise StatementError(
             "no part of a track is a push.",
-            f"Found {told}.",
+            f"Found {summary}.",
             f"Record more readings a second, or ask for longer pushes with far={apart:.2g}."
             if apart > step
             else "Check the frames of poses and tip, the unit of the outline, and that angles are "
             "in radians; or ask for shorter pushes with far=.",
         )
-    together = _err_together(fits)
-    pushes = Pushes(fit.push(push, together) for fit in fits)
-    pushes.told = told
+    inflation = _err_together(fits)
+    pushes = Pushes(fit.push(push, inflation) for fit in fits)
+    pushes.told = summary
     return pushes
 
 
@@ -330,11 +330,11 @@ class _Smooth:
             force, changes**2 / 6, size,
         )  # fmt: skip
 
-    def push(self, push: Any, together: float) -> Any:
-        """Return the push, with errors that are `together` times those of independent readings."""
+    def push(self, push: Any, inflation: float) -> Any:
+        """Return the push, with errors that are `inflation` times those of independent readings."""
         way = self.ends[1] - self.ends[0]
         scatter = np.sqrt((self.left**2).sum(axis=0) / max(self.count - 3, 1))
-        spread = np.sqrt(12 / self.count * together) * np.maximum(scatter, self.grain)
+        spread = np.sqrt(12 / self.count * inflation) * np.maximum(scatter, self.grain)
         bent = self.curved * np.linalg.norm(way[:3] * [1, 1, self.size])
         noise = [float(np.hypot(np.hypot(*spread[:2]) / np.sqrt(2), bent)),
                  float(np.hypot(spread[2], bent / self.size))]  # fmt: skip
@@ -344,7 +344,7 @@ class _Smooth:
             steady = self.force[_steady(self.force)]
             mean = steady.mean(axis=0)
             felt = tuple(turn @ mean)
-            error = steady.std(axis=0).max() * np.sqrt(together / len(steady))
+            error = steady.std(axis=0).max() * np.sqrt(inflation / len(steady))
             noise.append(
                 float(np.hypot(error, self.curved * np.hypot(*mean)))
                 or float(np.spacing(np.abs(self.force).max()))

@@ -64,10 +64,10 @@ def animate(motion: AbstractMotion, path: Any = None, *, fps: int = 25, forces: 
     save = saver(path)
     times, speed = _times(motion, fps * _FINE)
     seen: Any = motion.at(times)
-    drawn, told = scene(seen), ""
+    drawn, caption = scene(seen), ""
     if forces:
-        drawn, told = pushed(drawn, seen, forces, _FINE)
-    film = _film(drawn, motion.system.name, speed, fps, told)
+        drawn, caption = pushed(drawn, seen, forces, _FINE)
+    film = _film(drawn, motion.system.name, speed, fps, caption)
     if save is not None:
         Path(path).write_bytes(save(film, fps))
     return playing(film, fps)
@@ -103,13 +103,13 @@ class Film:
     scene: Scene | None = None
 
 
-def _film(drawn: Scene, name: str, speed: float, fps: float, told: str = "") -> Film:
+def _film(drawn: Scene, name: str, speed: float, fps: float, caption: str = "") -> Film:
     import matplotlib.pyplot as plt
 
     with look():
         wide, high = paper(drawn)
         # Every line of the title takes its own height.
-        figure = plt.figure(figsize=(wide, high + 0.2 * bool(told)))
+        figure = plt.figure(figsize=(wide, high + 0.2 * bool(caption)))
         axes = stage(figure, drawn)
         title = figure.suptitle("", fontsize=10)
         trails = [_Trail.behind(axes, s, fps * _FINE) for s in drawn.strokes if s.trail]
@@ -117,7 +117,7 @@ def _film(drawn: Scene, name: str, speed: float, fps: float, told: str = "") -> 
         surfaces = Surfaces(axes, list(drawn.solids)) if drawn.solids else None
     digits = max(0, 2 - int(np.floor(np.log10(drawn.t[-1] - drawn.t[0] or 1.0))))
     pace = "" if np.isclose(speed, 1) else f"   (film runs ×{speed:.2g})"
-    pace += f"\n{told}" if told else ""
+    pace += f"\n{caption}" if caption else ""
     moving = [*(p for trail in trails for p in trail.pieces), *(a for a, _ in strokes), title]
     moving += [surfaces.artist] if surfaces else []
 
@@ -201,10 +201,10 @@ def _images(film: Film) -> list[Any]:
     for artist in film.artists:
         artist.set_animated(True)
     canvas.draw()
-    still = canvas.copy_from_bbox(figure.bbox)
+    background = canvas.copy_from_bbox(figure.bbox)
     images = []
     for k in range(film.frames):
-        canvas.restore_region(still)
+        canvas.restore_region(background)
         for artist in sorted(film.show(k), key=lambda artist: artist.get_zorder()):
             figure.draw_artist(artist)
         images.append(Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3]))
@@ -220,10 +220,10 @@ def _images(film: Film) -> list[Any]:
 
 
 def _gif(film: Film, fps: float) -> bytes:
-    first, *others = _images(film)
+    first, *more = _images(film)
     data = io.BytesIO()
     first.save(
-        data, "GIF", save_all=True, append_images=others, duration=1000 / fps, loop=0, disposal=1
+        data, "GIF", save_all=True, append_images=more, duration=1000 / fps, loop=0, disposal=1
     )
     return data.getvalue()
 
@@ -244,11 +244,11 @@ def player(motion: AbstractMotion, *, fps: int = 20) -> str:
 
     times, speed = _times(motion, fps * _FINE)
     seen: Any = motion.at(times)
-    drawn, told = scene(seen), ""
+    drawn, caption = scene(seen), ""
     if isinstance(seen, Touched):
         with suppress(StatementError):
-            drawn, told = pushed(drawn, seen, True, _FINE)
-    film = _film(drawn, motion.system.name, speed, fps, told)
+            drawn, caption = pushed(drawn, seen, True, _FINE)
+    film = _film(drawn, motion.system.name, speed, fps, caption)
     html = _player(film, fps)
     plt.close(film.figure)
     return html

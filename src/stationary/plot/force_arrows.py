@@ -48,7 +48,7 @@ class Arrows:
     force: np.ndarray
 
 
-def pushed(drawn: Scene, motion: AbstractMotion, asked: Any, every: int) -> tuple[Scene, str]:
+def pushed(drawn: Scene, motion: AbstractMotion, wanted: Any, every: int) -> tuple[Scene, str]:
     """Add the forces of contacts and friction to a scene; return it and what the arrows mean.
 
     Frames are every so many times of the motion; `asked` is True, or says where forces act by the
@@ -62,7 +62,7 @@ def pushed(drawn: Scene, motion: AbstractMotion, asked: Any, every: int) -> tupl
         )
     seen: Touched = motion.at(motion.t[::every])  # pyright: ignore[reportAssignmentType]
     forces = _ContactForces(seen, drawn.dimension)
-    arrows = forces.arrows(asked)
+    arrows = forces.arrows(wanted)
     if not arrows:
         return drawn, "nothing pushes"
     at = np.concatenate([a.at for a in arrows], axis=1)
@@ -101,9 +101,9 @@ class _ContactForces:
         #: What pushes nothing that is drawn.
         self.unplaced: list[str] = []
 
-    def arrows(self, asked: Any) -> list[Arrows]:
+    def arrows(self, wanted: Any) -> list[Arrows]:
         """Return the arrows of everything that touches or rubs."""
-        known = asked if isinstance(asked, Mapping) else {}
+        known = wanted if isinstance(wanted, Mapping) else {}
         for name in known:
             if name not in self.names:
                 raise StatementError(unknown("the contact or friction", str(name), self.names))

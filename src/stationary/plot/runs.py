@@ -80,8 +80,8 @@ def _curves(runs: Any, column: tuple[str, Any], series: list[tuple[str, np.ndarr
 def _maps(runs: Any, columns: list, series: list[tuple[str, np.ndarray]]) -> Any:
     import matplotlib.pyplot as plt
 
-    wide, high, *others = range(len(runs.shape))
-    if len(runs.shape) > 1 and runs.shape[1] <= _MOST_LINES and not others:
+    wide, high, *fixed = range(len(runs.shape))
+    if len(runs.shape) > 1 and runs.shape[1] <= _MOST_LINES and not fixed:
         return _families(runs, columns, series)
     across = min(3, len(series))
     down = -(-len(series) // across)
@@ -92,7 +92,7 @@ def _maps(runs: Any, columns: list, series: list[tuple[str, np.ndarray]]) -> Any
     right, up = (np.argsort(places, kind="stable") for places in (x, y))
     for axes, (title, rows) in zip(panels.ravel(), series):
         # Further axes are shown where they begin.
-        grid = rows.reshape(runs.shape)[(slice(None), slice(None), *[0] * len(others))]
+        grid = rows.reshape(runs.shape)[(slice(None), slice(None), *[0] * len(fixed))]
         drawn = axes.pcolormesh(
             x[right], y[up], grid[np.ix_(right, up)].T,
             shading="nearest", rasterized=True, cmap="viridis",
@@ -104,9 +104,9 @@ def _maps(runs: Any, columns: list, series: list[tuple[str, np.ndarray]]) -> Any
         axes.set_ylabel(_label(runs.design.axes[high].name))
     for axes in panels.ravel()[len(series) :]:
         axes.set_visible(False)
-    if others:
+    if fixed:
         said = ", ".join(
-            f"{runs.design.axes[k].name} = {runs.design.axes[k].columns[0][1][0]}" for k in others
+            f"{runs.design.axes[k].name} = {runs.design.axes[k].columns[0][1][0]}" for k in fixed
         )
         figure.suptitle(words(said))
     return figure

@@ -48,8 +48,8 @@ class _Report:
     @property
     def slides(self) -> bool:
         """Whether the question is how it slides, not where it rests."""
-        asked = {"slide", "bounds", "weigh"} & set(self.model.questions)
-        return bool(asked) and self.system.kinetic == 0
+        stated_questions = {"slide", "bounds", "weigh"} & set(self.model.questions)
+        return bool(stated_questions) and self.system.kinetic == 0
 
     def section(self, title: str, make: Callable[[], str]) -> None:
         """Add a section; what cannot be answered is said in its place."""

@@ -179,15 +179,15 @@ def build(folder: Path, rows: Mapping[str, Sequence[Any]]) -> Path:
     verdict = '<span class="good">all agree</span>'
     if outside:
         verdict = f'<span class="bad">{outside} outside their tolerance</span>'
-    told = f"{len(rows)} examples, {total} numbers that are published or known: {verdict}."
-    body = ["<h1>Gallery</h1>", f'<p>{told} <a href="numbers.html">All numbers</a></p>']
+    summary = f"{len(rows)} examples, {total} numbers that are published or known: {verdict}."
+    body = ["<h1>Gallery</h1>", f'<p>{summary} <a href="numbers.html">All numbers</a></p>']
     for question in sorted(cards, key=lambda q: (*_QUESTIONS, q).index(q)):
         body.append(f"<h2>{escape(question)}</h2>")
         body.append(f'<div class="cards">{"".join(cards[question])}</div>')
     numbers = [
         '<nav class="top"><a href="index.html">Gallery</a></nav><h1>Numbers</h1>',
         "<p>What the documents publish or mathematics knows, beside what stationary computes.</p>",
-        f"<p>{told}</p>",
+        f"<p>{summary}</p>",
         table(list(HEAD), listed),
     ]
     for file, name, content in (

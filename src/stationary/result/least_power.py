@@ -66,11 +66,11 @@ def motions(
                 break
     if levels is not _LEVELS:
         return z, np.full(len(z), -1)
-    still = np.full(len(z), -1)
+    resting = np.full(len(z), -1)
     if n and patch is None:
-        _rested(weights, J, v0, z, still, speed)
-    _polished(weights, J, v0, z, still, small)
-    return z, still
+        _rested(weights, J, v0, z, resting, speed)
+    _polished(weights, J, v0, z, resting, small)
+    return z, resting
 
 
 def followed(
@@ -88,12 +88,12 @@ def followed(
     weights = np.broadcast_to(weights, (count, points.shape[-2]))
     speed = np.abs(v0).max(axis=(1, 2)) + 1e-300
     small = speed / np.maximum(np.abs(J).max(axis=(1, 2, 3)), 1e-300)
-    z, still = near.copy(), np.full(count, -1)
+    z, resting = near.copy(), np.full(count, -1)
     if n == 0:
-        return z, still
+        return z, resting
     if patch is None:
-        _rested(weights, J, v0, z, still, speed)
-    todo = np.flatnonzero(still < 0)
+        _rested(weights, J, v0, z, resting, speed)
+    todo = np.flatnonzero(resting < 0)
     for k in range(25):
         if not len(todo):
             break
@@ -116,8 +116,8 @@ def followed(
         todo = todo[~done]
     if len(todo):
         given = (points, weights[todo], base[todo], free[todo])
-        z[todo], still[todo] = motions(*given, patch=patch)
-    return z, still
+        z[todo], resting[todo] = motions(*given, patch=patch)
+    return z, resting
 
 
 def _speeds(J, v0, z, eps):
@@ -132,7 +132,7 @@ def _power(weights, J, v0, z, eps):
     return (weights[:, None] @ _speeds(J, v0, z, eps)[1][..., None])[:, 0, 0]
 
 
-def _rested(weights, J, v0, z, still, speed) -> None:
+def _rested(weights, J, v0, z, resting, speed) -> None:
     """Find the pushes in which a foot rests: the others ask no more of it than it can give."""
     count, feet = weights.shape
     v = v0 + np.einsum("bkin,bn->bki", J, z)
@@ -151,8 +151,8 @@ def _rested(weights, J, v0, z, still, speed) -> None:
         left = np.abs(np.einsum("bin,bi->bn", Jk, force) + pull).max(axis=1)
         held = left <= 1e-9 * (np.abs(pull).max(axis=1) + 1e-300)
         most = np.where(rests, weights, 0.0).sum(axis=1) * (1 + 1e-12)
-        held &= rests[every, k] & (np.hypot(force[:, 0], force[:, 1]) <= most) & (still < 0)
-        z[held], still[held] = spot[held], k[held]
+        held &= rests[every, k] & (np.hypot(force[:, 0], force[:, 1]) <= most) & (resting < 0)
+        z[held], resting[held] = spot[held], k[held]
 
 
 def _backwards(J: np.ndarray) -> np.ndarray:
@@ -193,9 +193,9 @@ def _solve(hessian, gradient, small):
     return step * np.minimum(1.0, most / np.maximum(size, 1e-300))
 
 
-def _polished(weights, J, v0, z, still, small) -> None:
+def _polished(weights, J, v0, z, resting, small) -> None:
     """Take the last steps without smoothing, where no foot rests."""
-    free = still < 0
+    free = resting < 0
     if free.any() and z.shape[1]:
         for _ in range(4):
             nothing = np.zeros(int(free.sum()))

@@ -143,12 +143,14 @@ class Motion(AbstractInertial):
         tolerance promises. A motion that travels takes along what it has told, and cannot be asked
         where it arrives.
         """
-        told = self.told
-        if told is None:
-            ask = self.again if self.success and len(self.t) > 1 else None
-            told = np.nan if ask is None else ask(self)
-            object.__setattr__(self, "told", told)
-        return told
+        return self._digits
+
+    @cached_property
+    def _digits(self) -> float:
+        if self.told is not None:
+            return self.told
+        ask = self.again if self.success and len(self.t) > 1 else None
+        return np.nan if ask is None else ask(self)
 
     def _between(self, times: np.ndarray) -> np.ndarray:
         """Integrate from the output time before each of these, sorted times."""
@@ -195,18 +197,18 @@ class Motion(AbstractInertial):
             return np.tile(self.y[k], (len(times), 1))
         rhs, last = numeric(self.kernel, "rhs"), [self.alpha] if self.kernel.rows else []
         p = np.concatenate([self.params, self.drives.slots(float(self.t[k])), last])
-        asked = itertools.count()
+        evaluations = itertools.count()
 
         def rates(t: float, y: np.ndarray) -> np.ndarray:
             # What is not finite ends it.
-            return rhs(t, y, p)[0] if next(asked) < _MOST_ASKED else np.full_like(y, np.nan)
+            return rhs(t, y, p)[0] if next(evaluations) < _MOST_ASKED else np.full_like(y, np.nan)
 
         with np.errstate(all="ignore"):
             followed = solve_ivp(
                 rates, (self.t[k], times[-1]), self.y[k], method="DOP853", t_eval=times,
                 rtol=1e-12, atol=1e-14 * np.abs(self.y).max(axis=0) + 1e-300,
             )  # fmt: skip
-        return followed.y.T if followed.success and next(asked) < _MOST_ASKED else None
+        return followed.y.T if followed.success and next(evaluations) < _MOST_ASKED else None
 
     def continued(self) -> np.ndarray:
         """Return where each output state but the last is at the next output time.
@@ -232,7 +234,8 @@ class Motion(AbstractInertial):
 
     def _digits_text(self) -> str:
         large = self.steps * self.y.shape[1] > _SECOND_RUN_UP_TO
-        if self.told is None and self.again is not None and self.success and large:
+        known = self.told is not None or "_digits" in vars(self)
+        if not known and self.again is not None and self.success and large:
             return "\n  digits left at the end: motion.digits runs it again to tell"
         return "" if np.isnan(self.digits) else f"\n  digits left at the end: {int(self.digits)}"
 

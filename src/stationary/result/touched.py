@@ -366,7 +366,7 @@ class Touched(AbstractInertial):
     def __repr__(self) -> str:
         kinds = {k: sum(c.kind == k for c in self.changes) for k in dict.fromkeys(
             c.kind for c in self.changes)}  # fmt: skip
-        told = ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "none"
+        counted = ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "none"
         evidence = {k: v for k, v in self.residual.items() if k not in ("energy", "R", "Rdot")}
         # What is rounding beside the energies at work is nothing.
         least = 4 * np.finfo(float).eps * np.abs(self._energies[:, :2]).max(initial=0.0)
@@ -376,7 +376,7 @@ class Touched(AbstractInertial):
         return (
             self._first_lines("Motion")
             + self._balance_text()
-            + f"\n  changes         {told}"
+            + f"\n  changes         {counted}"
             + f"\n  friction took   {heat:.6g}, impacts {struck:.6g}"
             + "\n  evidence        "
             + ", ".join(f"{name} {value:.1e}" for name, value in evidence.items())

@@ -61,7 +61,8 @@ class AbstractMotion(AbstractShown):
     crossed: float = 0.0
     dense: Callable[[np.ndarray], np.ndarray] | None = field(default=None, metadata=STAYS)
     again: Callable[[Any], float] | None = field(default=None, metadata=STAYS)
-    told: float | None = field(default=None, compare=False)
+    #: The digits, where they were told before it came here.
+    told: float | None = field(default=None, compare=False, metadata={"kept as": "_digits"})
     rates: Callable[..., np.ndarray] | None = field(default=None, metadata=STAYS)
     units: dict[str, str] = field(default_factory=dict)
 

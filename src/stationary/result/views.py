@@ -19,8 +19,10 @@ STAYS = {"stays": True}
 
 
 def travelling(result: Any) -> dict[str, Any]:
-    """Return the fields of a result that another process needs."""
-    return {f.name: getattr(result, f.name) for f in fields(result) if not f.metadata.get("stays")}
+    """Return the fields of a result that another process needs, and what it has found out since."""
+    known = vars(result)
+    return {f.name: known.get(f.metadata.get("kept as"), known[f.name])
+            for f in fields(result) if not f.metadata.get("stays")}  # fmt: skip
 
 
 def _compared(result: Any) -> dict[str, Any]:

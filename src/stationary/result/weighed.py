@@ -141,8 +141,8 @@ class FittedPressure(AbstractShown):
         for k, w in enumerate(self.weights if few else []):
             low, high = self.intervals[k]
             x, y = self.points[k]
-            told = "" if self.identifiable.loads[k] else "  not told"
-            lines.append(f"  ({x:.4g}, {y:.4g})  {w:.6g}  in {low:.4g} … {high:.4g}{told}")
+            doubt = "" if self.identifiable.loads[k] else "  not told"
+            lines.append(f"  ({x:.4g}, {y:.4g})  {w:.6g}  in {low:.4g} … {high:.4g}{doubt}")
         if not few:
             off = np.diff(self.intervals, axis=1)[:, 0] / 2 / np.maximum(self.weights, 1e-300)
             known = f"known to {100 * np.median(off):.2g} % mostly"

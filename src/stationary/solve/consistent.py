@@ -104,7 +104,7 @@ def consistent(
     # Imported where it is used: the gate knows of every kind of result.
     from stationary.solve.gate.claims import passed
 
-    return passed(state, "consistent", t=float(t), params=values, asked=v)
+    return passed(state, "consistent", t=float(t), params=values, wanted=v)
 
 
 def repaired(
@@ -134,17 +134,17 @@ def repaired(
             "Found a division by zero, as of a rod without length.",
             "Start elsewhere.",
         )
-    rough = np.abs(R) > place.rounding(q, A)
+    off = np.abs(R) > place.rounding(q, A)
     late = np.abs(Rdot) > _CONSISTENT * place.rates(q, v, A)
-    if not repair and (rough.any() or late.any()):
-        rough &= np.abs(R) > place.scales(q).small(A, _CONSISTENT)
-        if rough.any() or late.any():
+    if not repair and (off.any() or late.any()):
+        off &= np.abs(R) > place.scales(q).small(A, _CONSISTENT)
+        if off.any() or late.any():
             remedy = "Pass repair=True to have it mended."
-            raise StatementError(_violated(graph, R * rough, Rdot * late, remedy))
-    new_q = place.position(q) if rough.any() else q
+            raise StatementError(_violated(graph, R * off, Rdot * late, remedy))
+    new_q = place.position(q) if off.any() else q
     new_R, _, new_A = place.violation(new_q, v)
-    far = rough
-    if rough.any():
+    far = off
+    if off.any():
         # What has been mended says how large a row is, even where its slope has come to nothing.
         small = np.maximum(place.scales(q).small(A, _CONSISTENT), _CONSISTENT * np.abs(R))
         small = np.maximum(small, place.scales(new_q).small(new_A, _CONSISTENT))
@@ -387,7 +387,7 @@ class _Place:
         M = self.mass(start, np.zeros_like(start))
         away, share = self._length(M, q - start), 1.0
         way = np.abs(q - start).max()
-        still = np.maximum(_SETTLED * np.maximum(scales.length, way), 4 * scales.rounding)
+        settled = np.maximum(_SETTLED * np.maximum(scales.length, way), 4 * scales.rounding)
         for _ in range(_MOST_SLIDES):
             R, _, A = self.violation(q, np.zeros_like(q))
             slide = self.step(M, A, start - q, R)
@@ -400,7 +400,7 @@ class _Place:
                 continue
             change = np.abs(trial - q)
             q, away = trial, length
-            if (change <= still).all():
+            if (change <= settled).all():
                 break
         return q
 

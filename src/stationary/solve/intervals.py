@@ -52,7 +52,7 @@ class Enclosure:
         count = len(low)
         bounds = np.zeros((self.rows, count)), np.zeros((self.rows, count))
         slots: list[Any] = [None] * self._slots
-        rough = np.zeros(count, bool)
+        kinked = np.zeros(count, bool)
         with np.errstate(all="ignore"):
             for op, inputs, outputs, constant in self._steps:
                 if op == ca.OP_INPUT:
@@ -63,8 +63,8 @@ class Enclosure:
                 elif op == ca.OP_CONST:
                     slots[outputs[0]] = np.full(count, constant), np.full(count, constant)
                 else:
-                    slots[outputs[0]] = _RULES[op](rough, *(slots[i] for i in inputs))
-        return bounds[0].T, bounds[1].T, rough
+                    slots[outputs[0]] = _RULES[op](kinked, *(slots[i] for i in inputs))
+        return bounds[0].T, bounds[1].T, kinked
 
 
 def _wide(low: np.ndarray, high: np.ndarray, digits: float = 2.0) -> Pair:
@@ -91,16 +91,16 @@ def times(x: Pair, y: Pair) -> Pair:
     return _wide(np.minimum.reduce(ends), np.maximum.reduce(ends))
 
 
-def _inverse(rough: np.ndarray, x: Pair) -> Pair:
+def _inverse(kinked: np.ndarray, x: Pair) -> Pair:
     low, high = x
     across = (low <= 0) & (high >= 0)
-    rough |= across
+    kinked |= across
     below = np.where(across & ~((low == 0) & (high > 0)), -np.inf, 1 / high)
     above = np.where(across & ~((high == 0) & (low < 0)), np.inf, 1 / low)
     return _wide(below, above)
 
 
-def _square(rough: np.ndarray, x: Pair) -> Pair:
+def _square(kinked: np.ndarray, x: Pair) -> Pair:
     return _even(lambda a: a * a, x)
 
 
@@ -116,12 +116,12 @@ def _even(function: Callable, x: Pair, least: float = 0.0) -> Pair:
 def _rising(function: Callable, from_: float = -np.inf, to: float = np.inf) -> Callable:
     """Return the rule of a function that rises, on its domain."""
 
-    def rule(rough: np.ndarray, x: Pair) -> Pair:
+    def rule(kinked: np.ndarray, x: Pair) -> Pair:
         low, high = x
         if from_ > -np.inf:
-            rough |= low <= from_
+            kinked |= low <= from_
         if to < np.inf:
-            rough |= high >= to
+            kinked |= high >= to
         outside = (high < from_) | (low > to)
         below, above = function(np.clip(low, from_, to)), function(np.clip(high, from_, to))
         below, above = _wide(below, above, 8.0)
@@ -132,13 +132,13 @@ def _rising(function: Callable, from_: float = -np.inf, to: float = np.inf) -> C
 
 
 def _falling(rule: Callable) -> Callable:
-    return lambda rough, x: negative(rule(rough, x))
+    return lambda kinked, x: negative(rule(kinked, x))
 
 
 def _swing(shift: float) -> Callable:
     """Return the rule of the sine, shifted: π/2 makes it the cosine."""
 
-    def rule(rough: np.ndarray, x: Pair) -> Pair:
+    def rule(kinked: np.ndarray, x: Pair) -> Pair:
         low, high = x
         ends = (np.cos(low), np.cos(high)) if shift else (np.sin(low), np.sin(high))
         below, above = _wide(np.minimum(*ends), np.maximum(*ends), 8.0)
@@ -156,50 +156,50 @@ def _swing(shift: float) -> Callable:
     return rule
 
 
-def _tangent(rough: np.ndarray, x: Pair) -> Pair:
+def _tangent(kinked: np.ndarray, x: Pair) -> Pair:
     low, high = x
     # A branch ends wherever the cosine vanishes.
     ends = np.floor(low / np.pi - 0.5 - 1e-12) != np.floor(high / np.pi - 0.5 + 1e-12)
-    rough |= ends
+    kinked |= ends
     below, above = _wide(np.tan(low), np.tan(high), 8.0)
     return np.where(ends, -np.inf, below), np.where(ends, np.inf, above)
 
 
-def _power(rough: np.ndarray, x: Pair, y: Pair) -> Pair:
+def _power(kinked: np.ndarray, x: Pair, y: Pair) -> Pair:
     (low, high), exponent = x, y[0]
     if np.all(y[0] == y[1]) and np.all(exponent == exponent[0]) and exponent[0] % 1 == 0:
         whole = int(exponent[0])
         if whole < 0:
-            return _inverse(rough, _power(rough, x, (-y[1], -y[0])))
+            return _inverse(kinked, _power(kinked, x, (-y[1], -y[0])))
         if whole % 2 == 0:
             return _even(lambda a: a**whole, x, 1.0 if whole == 0 else 0.0)
         return _wide(low**whole, high**whole, 4.0)
-    rough |= low <= 0
-    grown = times(y, _RULES[ca.OP_LOG](rough, x))
-    return _RULES[ca.OP_EXP](rough, grown)
+    kinked |= low <= 0
+    grown = times(y, _RULES[ca.OP_LOG](kinked, x))
+    return _RULES[ca.OP_EXP](kinked, grown)
 
 
-def _angle(rough: np.ndarray, y: Pair, x: Pair) -> Pair:
+def _angle(kinked: np.ndarray, y: Pair, x: Pair) -> Pair:
     right = x[0] > 0
-    rough |= ~right
+    kinked |= ~right
     ends = [np.arctan2(b, a) for b in y for a in x]
     below, above = _wide(np.minimum.reduce(ends), np.maximum.reduce(ends), 8.0)
     return np.where(right, below, -np.pi), np.where(right, above, np.pi)
 
 
-def _length(rough: np.ndarray, x: Pair, y: Pair) -> Pair:
-    return _RULES[ca.OP_SQRT](rough, add(_square(rough, x), _square(rough, y)))
+def _length(kinked: np.ndarray, x: Pair, y: Pair) -> Pair:
+    return _RULES[ca.OP_SQRT](kinked, add(_square(kinked, x), _square(kinked, y)))
 
 
-def _sign(rough: np.ndarray, x: Pair) -> Pair:
-    rough |= (x[0] <= 0) & (x[1] >= 0)
+def _sign(kinked: np.ndarray, x: Pair) -> Pair:
+    kinked |= (x[0] <= 0) & (x[1] >= 0)
     return np.sign(x[0]), np.sign(x[1])
 
 
 def _steps(function: Callable) -> Callable:
-    def rule(rough: np.ndarray, x: Pair) -> Pair:
+    def rule(kinked: np.ndarray, x: Pair) -> Pair:
         ends = function(x[0]), function(x[1])
-        rough |= ends[0] != ends[1]
+        kinked |= ends[0] != ends[1]
         return ends
 
     return rule
@@ -208,15 +208,15 @@ def _steps(function: Callable) -> Callable:
 def _compared(sure: Callable, never: Callable) -> Callable:
     """Return the rule of a comparison: one where it holds everywhere, zero where nowhere."""
 
-    def rule(rough: np.ndarray, x: Pair, y: Pair) -> Pair:
+    def rule(kinked: np.ndarray, x: Pair, y: Pair) -> Pair:
         holds, fails = sure(x, y), never(x, y)
-        rough |= ~(holds | fails)
+        kinked |= ~(holds | fails)
         return np.where(holds, 1.0, 0.0), np.where(fails, 0.0, 1.0)
 
     return rule
 
 
-def _chosen(rough: np.ndarray, condition: Pair, x: Pair) -> Pair:
+def _chosen(kinked: np.ndarray, condition: Pair, x: Pair) -> Pair:
     """Return x where a condition holds, else zero; both where it may or may not."""
     sure, maybe = condition[0] > 0, condition[1] > 0
     below = np.where(sure, x[0], np.where(maybe, np.minimum(x[0], 0.0), 0.0))
@@ -235,14 +235,14 @@ def _apart(x: Pair, y: Pair) -> np.ndarray:
 _SPECIAL = {ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST}
 
 _RULES: dict[int, Callable[..., Pair]] = {
-    ca.OP_ASSIGN: lambda rough, x: x,
-    ca.OP_ADD: lambda rough, x, y: add(x, y),
-    ca.OP_SUB: lambda rough, x, y: add(x, negative(y)),
-    ca.OP_MUL: lambda rough, x, y: times(x, y),
-    ca.OP_DIV: lambda rough, x, y: times(x, _inverse(rough, y)),
+    ca.OP_ASSIGN: lambda kinked, x: x,
+    ca.OP_ADD: lambda kinked, x, y: add(x, y),
+    ca.OP_SUB: lambda kinked, x, y: add(x, negative(y)),
+    ca.OP_MUL: lambda kinked, x, y: times(x, y),
+    ca.OP_DIV: lambda kinked, x, y: times(x, _inverse(kinked, y)),
     ca.OP_INV: _inverse,
-    ca.OP_NEG: lambda rough, x: negative(x),
-    ca.OP_TWICE: lambda rough, x: (2 * x[0], 2 * x[1]),
+    ca.OP_NEG: lambda kinked, x: negative(x),
+    ca.OP_TWICE: lambda kinked, x: (2 * x[0], 2 * x[1]),
     ca.OP_SQ: _square,
     ca.OP_POW: _power,
     ca.OP_CONSTPOW: _power,
@@ -259,16 +259,16 @@ _RULES: dict[int, Callable[..., Pair]] = {
     ca.OP_ATAN: _rising(np.arctan),
     ca.OP_ATAN2: _angle,
     ca.OP_SINH: _rising(np.sinh),
-    ca.OP_COSH: lambda rough, x: _even(np.cosh, x, 1.0),
+    ca.OP_COSH: lambda kinked, x: _even(np.cosh, x, 1.0),
     ca.OP_TANH: _rising(np.tanh),
     ca.OP_ASINH: _rising(np.arcsinh),
     ca.OP_ACOSH: _rising(np.arccosh, 1.0),
     ca.OP_ATANH: _rising(np.arctanh, -1.0, 1.0),
     ca.OP_ERF: _rising(erf),
     ca.OP_HYPOT: _length,
-    ca.OP_FABS: lambda rough, x: _even(np.abs, x),
-    ca.OP_FMIN: lambda rough, x, y: (np.minimum(x[0], y[0]), np.minimum(x[1], y[1])),
-    ca.OP_FMAX: lambda rough, x, y: (np.maximum(x[0], y[0]), np.maximum(x[1], y[1])),
+    ca.OP_FABS: lambda kinked, x: _even(np.abs, x),
+    ca.OP_FMIN: lambda kinked, x, y: (np.minimum(x[0], y[0]), np.minimum(x[1], y[1])),
+    ca.OP_FMAX: lambda kinked, x, y: (np.maximum(x[0], y[0]), np.maximum(x[1], y[1])),
     ca.OP_SIGN: _sign,
     ca.OP_FLOOR: _steps(np.floor),
     ca.OP_CEIL: _steps(np.ceil),
@@ -276,8 +276,8 @@ _RULES: dict[int, Callable[..., Pair]] = {
     ca.OP_LE: _compared(lambda x, y: x[1] <= y[0], lambda x, y: x[0] > y[1]),
     ca.OP_EQ: _compared(_same, _apart),
     ca.OP_NE: _compared(_apart, _same),
-    ca.OP_NOT: lambda rough, x: (1 - x[1], 1 - x[0]),
-    ca.OP_AND: lambda rough, x, y: (np.minimum(x[0], y[0]), np.minimum(x[1], y[1])),
-    ca.OP_OR: lambda rough, x, y: (np.maximum(x[0], y[0]), np.maximum(x[1], y[1])),
+    ca.OP_NOT: lambda kinked, x: (1 - x[1], 1 - x[0]),
+    ca.OP_AND: lambda kinked, x, y: (np.minimum(x[0], y[0]), np.minimum(x[1], y[1])),
+    ca.OP_OR: lambda kinked, x, y: (np.maximum(x[0], y[0]), np.maximum(x[1], y[1])),
     ca.OP_IF_ELSE_ZERO: _chosen,
 }

@@ -118,22 +118,22 @@ def iterated_together(
 class Place:
     """A configuration with its multipliers, and what is out of balance there."""
 
-    def __init__(self, still: Any, q: np.ndarray, lam: np.ndarray, active: np.ndarray):
-        self.still, self.q, self.lam, self.active = still, q, lam, active
+    def __init__(self, question: Any, q: np.ndarray, lam: np.ndarray, active: np.ndarray):
+        self.question, self.q, self.lam, self.active = question, q, lam, active
 
     @cached_property
     def force(self) -> np.ndarray:
         """∂(U − W)/∂q less the loads."""
-        return self.still.forces(self.q)[0]
+        return self.question.forces(self.q)[0]
 
     @property
     def energy(self) -> float:
         """U − W."""
-        return self.still.forces(self.q)[1]
+        return self.question.forces(self.q)[1]
 
     @cached_property
     def _limits(self) -> tuple[np.ndarray, Any]:
-        return self.still.limits(self.q, self.active)
+        return self.question.limits(self.q, self.active)
 
     @property
     def c(self) -> np.ndarray:
@@ -162,12 +162,12 @@ class Place:
     @cached_property
     def H(self) -> Any:
         """The stiffness, with what the multipliers add to it."""
-        return self.still.hessian(self.q, self.lam, self.active)
+        return self.question.hessian(self.q, self.lam, self.active)
 
     @cached_property
     def frame(self) -> Frame:
         """The constraints, linearized."""
-        return Frame(self.A, self.still.metric)
+        return Frame(self.A, self.question.metric)
 
     def with_multipliers(self) -> Place:
         """Return the same place with the multipliers that balance the forces best."""
@@ -178,7 +178,7 @@ class Place:
 
     def moved(self, d: np.ndarray, lam: np.ndarray) -> Place:
         """Return another place with the same rows."""
-        return Place(self.still, self.still.moved(self.q, d), lam, self.active)
+        return Place(self.question, self.question.moved(self.q, d), lam, self.active)
 
 
 class Frame:
@@ -410,7 +410,7 @@ class Descent:
             if there is None:
                 continue
             if self.rise(place.q, there) <= 1e-4 * slope + noise:
-                return Place(place.still, there, place.lam, place.active)
+                return Place(place.question, there, place.lam, place.active)
         return None
 
     def _noise(self, place: Place) -> float:
@@ -514,7 +514,7 @@ class Descent:
         enough = 1e-3 * longest**2
         for _ in range(_MOST_DRIFTS):
             q = self.onto(place, d + added)
-            there = None if q is None else Place(place.still, q, place.lam, place.active)
+            there = None if q is None else Place(place.question, q, place.lam, place.active)
             if there is None or not there.finite:
                 return None
             move = -vectors @ ((vectors.T @ there.with_multipliers().left) / stiff)
@@ -529,11 +529,11 @@ class Descent:
     def onto(self, place: Place, d: np.ndarray) -> np.ndarray | None:
         """Return where a step ends on the constraints; None where it does not follow their bend."""
         if not place.frame.m:
-            return place.still.moved(place.q, d)
-        q, back, fresh = place.still.moved(place.q, d), self._back(place), False
+            return place.question.moved(place.q, d)
+        q, back, fresh = place.question.moved(place.q, d), self._back(place), False
         longest = float(np.linalg.norm(d / self.lengths))
         for _ in range(_MOST_CORRECTIONS):
-            there = Place(place.still, q, place.lam, place.active)
+            there = Place(place.question, q, place.lam, place.active)
             if not np.all(np.isfinite(there.c)):
                 return None
             if self.settled(there):
@@ -547,10 +547,10 @@ class Descent:
                     return None
                 back, fresh = self._back(there), True
                 continue
-            q, longest = place.still.moved(q, move), max(_BENDS * size, 1e-300)
+            q, longest = place.question.moved(q, move), max(_BENDS * size, 1e-300)
             fresh = False
             if place.frame.small:
-                back, fresh = self._back(Place(place.still, q, place.lam, place.active)), True
+                back, fresh = self._back(Place(place.question, q, place.lam, place.active)), True
         return None
 
     def _back(self, place: Place) -> Callable[[np.ndarray], np.ndarray]:

@@ -90,10 +90,10 @@ def refuses(question: Question) -> str | None:
         return "an input is sampled"
     if motions.kernel.rhs.n_instructions() > min(_LONGEST, len(question.design)):
         return "the equations are too long to be compiled for so few runs"
-    rough = rough_mean(motions)
-    if rough is None and motions.bends.numel() and _too_sharp(question):
+    reason = rough_mean(motions)
+    if reason is None and motions.bends.numel() and _too_sharp(question):
         return "forces change too suddenly for steps that many motions share"
-    return rough
+    return reason
 
 
 def _tolerance(question: Question) -> float:

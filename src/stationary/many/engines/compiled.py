@@ -65,9 +65,9 @@ def refuses_program(question: Question) -> str | None:
     motions = motions_of(question)
     if isinstance(motions, str):
         return motions
-    rough = "forces may be sharp" if motions.bends.numel() else rough_mean(motions)
-    if rough is not None:
-        return rough
+    too_rough = "forces may be sharp" if motions.bends.numel() else rough_mean(motions)
+    if too_rough is not None:
+        return too_rough
     try:
         for event in motions.events:
             motions.jumps(event)

@@ -52,7 +52,7 @@ class _Rests:
     """What all runs share."""
 
     graph: Graph
-    told: ca.Function
+    energy: ca.Function
     values: np.ndarray
     start: np.ndarray
     t: float
@@ -110,13 +110,13 @@ def _rests(question: Question) -> _Rests | str:
     q, v = graph.layout.state(given.get("start"), values)
     if np.any(v):
         return "the start moves"
-    told = _told(graph, float(given.get("t", 0.0)))
-    if kinks(told):
+    energy = _energy(graph, float(given.get("t", 0.0)))
+    if kinks(energy):
         return "the energy is not smooth"
-    return _Rests(graph, told, values, q, float(given.get("t", 0.0)))
+    return _Rests(graph, energy, values, q, float(given.get("t", 0.0)))
 
 
-def _told(graph: Graph, t: float) -> ca.Function:
+def _energy(graph: Graph, t: float) -> ca.Function:
     """Energy, its gradient and its Hessian, as one function of nothing, q and p."""
     n = graph.system.size
     q, p = ca.SX.sym("q", n), ca.SX.sym("p", len(graph.system.parameters))  # pyright: ignore[reportArgumentType]
@@ -125,7 +125,7 @@ def _told(graph: Graph, t: float) -> ca.Function:
     H, gradient = ca.hessian(energy, q)
     every = ca.densify(ca.vertcat(energy, gradient, ca.vec(ca.densify(H))))
     none = ca.SX.sym("t")  # pyright: ignore[reportArgumentType]
-    return ca.Function("told", [none, q, p], [every], {"cse": True})
+    return ca.Function("energy", [none, q, p], [every], {"cse": True})
 
 
 def _arrays(
@@ -144,8 +144,8 @@ def _arrays(
     return q, p
 
 
-def _split(told: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return told[:, 0], told[:, 1 : n + 1], told[:, n + 1 :].reshape(-1, n, n)
+def _split(columns: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return columns[:, 0], columns[:, 1 : n + 1], columns[:, n + 1 :].reshape(-1, n, n)
 
 
 def _newton(
@@ -159,7 +159,7 @@ def _newton(
     for _ in range(_STEPS):
         if not len(open_):
             break
-        E, g, H = _split(evaluate(rests.told, nothing[open_], q[open_], p[open_]), n)
+        E, g, H = _split(evaluate(rests.energy, nothing[open_], q[open_], p[open_]), n)
         finite = np.isfinite(E) & np.isfinite(g).all(axis=1) & np.isfinite(H).all(axis=(1, 2))
         rounding = 64 * _EPS * (np.abs(E) + np.abs(g * q[open_]).sum(axis=1))
         up = ~finite | (E > energy[open_] + rounding)
@@ -196,8 +196,8 @@ def compute(question: Question, first: int, last: int) -> Chunk:
     start, p = _arrays(question, rests, first, last)
     q, energy, curvature, plain = _newton(rests, start.copy(), p)
     with np.errstate(all="ignore"):
-        told = evaluate(rests.told, np.zeros(len(q)), q, p)
-        _, force, stiffness = _split(told, q.shape[1])
+        columns = evaluate(rests.energy, np.zeros(len(q)), q, p)
+        _, force, stiffness = _split(columns, q.shape[1])
         plain &= many_answers.rest(force, stiffness, q, q - start, _BALANCED)
     kept = {name: _kept(rests, keep, q, p, energy, curvature)
             for name, keep in question.keeps.items()}  # fmt: skip

@@ -78,7 +78,7 @@ class _Slides:
         return terms_of(self.sliding)[2][0]
 
     @cached_property
-    def told(self) -> ca.Function:
+    def laws(self) -> ca.Function:
         """R, b, A, c, B, the limits and f in one column, as a function of t, q, u, p."""
         n, m = self.size, len(self.values)
         given = [ca.SX.sym(*x) for x in (("t", 1), ("q", n), ("u", len(self.inputs)), ("p", m))]  # pyright: ignore[reportCallIssue]
@@ -87,7 +87,7 @@ class _Slides:
         R, b, A, *_ = holds.call(given)
         parts = [R, b, A.T, c, B.T, size[terms_of(self.sliding)[0].tolist()], pushes.call(given)[0]]
         column = ca.vertcat(*(ca.vec(ca.densify(x)) for x in parts))
-        return ca.Function("told", given, [column], {"cse": True})
+        return ca.Function("laws", given, [column], {"cse": True})
 
 
 def refuses(question: Question) -> str | None:
@@ -181,11 +181,11 @@ def _pushed(slides: _Slides, t: Any, q: Any, u: Any, p: Any) -> tuple[np.ndarray
     m = slides.sliding.rates // w
     count = len(q)
     with np.errstate(all="ignore"):
-        told = evaluate(slides.told, t, q, u, p)
+        laws = evaluate(slides.laws, t, q, u, p)
         sizes = [rows, rows, rows * n, m * w, m * w * n, m, n]
-        R, b, A, c, B, limit, f = np.split(told, np.cumsum(sizes)[:-1], axis=1)
+        R, b, A, c, B, limit, f = np.split(laws, np.cumsum(sizes)[:-1], axis=1)
         A, B, c = A.reshape(count, rows, n), B.reshape(count, m, w, n), c.reshape(count, m, w)
-        good = np.isfinite(told).all(axis=1) & (limit >= 0).all(axis=1)
+        good = np.isfinite(laws).all(axis=1) & (limit >= 0).all(axis=1)
         good &= (np.abs(R) <= _HOLDS * (np.abs(A) @ np.abs(q)[..., None])[..., 0]).all(axis=1)
         good &= b.any(axis=1) | c.any(axis=(1, 2))
         A, B, c, f = (np.where(good.reshape(-1, *[1] * (x.ndim - 1)), x, 0.0) for x in (A, B, c, f))
@@ -298,7 +298,7 @@ def compute(question: Question, first: int, last: int) -> Chunk:
     assert isinstance(slides, _Slides)
     arrays = _arrays(question, slides, np.arange(first, last))
     parts = [slice(k, k + _TOGETHER) for k in range(0, last - first, _TOGETHER)]
-    _ = slides.told  # made once, before threads share it
+    _ = slides.laws  # made once, before threads share it
     with ThreadPoolExecutor(cores()) as pool:
         pushed = list(pool.map(lambda part: _pushed(slides, *(x[part] for x in arrays)), parts))
     v, power, heat, good = (np.concatenate(x) for x in zip(*pushed))

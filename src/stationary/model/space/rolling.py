@@ -87,7 +87,7 @@ def rolling(
     if callable(on) and not isinstance(on, Frame) and shape == "disc":
         place, arm, ahead = _edge(frame, r, axis, touch, label)
         gap, normal, _, _ = _surface(on, place, label)
-        still = (sp.S.Zero,) * 3
+        carried = (sp.S.Zero,) * 3
         first, second = ahead, cross(normal, ahead)
         held.append(Constraint(Shared(dot(normal, ahead)), name=f"{name}.touch" if name else None))
     elif callable(on) and not isinstance(on, Frame):
@@ -98,7 +98,7 @@ def rolling(
                 "Give a frame for `on`: its plane z = 0.",
             )
         gap, normal, first, second = _surface(on, frame.origin, label)
-        still = (sp.S.Zero,) * 3
+        carried = (sp.S.Zero,) * 3
         arm = scale(-r, normal)
         gap = gap - r
     else:
@@ -115,11 +115,11 @@ def rolling(
         gap = dot(normal, minus(touch, ground.origin))
         # What moves with the plane at the point of touch.
         away = minus(touch, ground.origin)
-        still = add(ground.velocity(), cross(ground.spin(), away))
+        carried = add(ground.velocity(), cross(ground.spin(), away))
         if shape == "cylinder":
             lying = dot(normal, frame.axis(axis))
             held.append(Constraint(Shared(lying), name=f"{name}.flat" if name else None))
-    slip = tuple(Speed(e) for e in minus(add(frame.velocity(), cross(frame.spin(), arm)), still))
+    slip = tuple(Speed(e) for e in minus(add(frame.velocity(), cross(frame.spin(), arm)), carried))
     rows = tuple(Speed(dot(e, slip)) for e in (first, second))
     rows = tuple(e for e in rows if any(isinstance(s, Velocity) for s in contents(e).symbols))
     if any(isinstance(s, Coordinate) for s in contents(gap).symbols):

@@ -154,8 +154,8 @@ class EquilibriumCurve(AbstractCurve):
         p = kind(ca.DM(self.first.params))
         p[self.place] = mu
         signature, slots = self.search.signature, ca.DM(self.search.slots)
-        still, t = kind.zeros(self.n), self.first.t
-        u = lowered(signature, self.search.layout, t, q, still, p, slots)
+        at_rest, t = kind.zeros(self.n), self.first.t
+        u = lowered(signature, self.search.layout, t, q, at_rest, p, slots)
         g, *_ = balance.forces(self.first.t, q, u, p)
         c, A = balance.limits(self.first.t, q, u, p)
         rows = self.active.tolist()

@@ -119,11 +119,11 @@ def _(step: Step) -> list[Finding]:
 
 
 @findings.register
-def _(moved: Consistent, *, t: float, params: np.ndarray, asked: np.ndarray) -> list[Finding]:
+def _(moved: Consistent, *, t: float, params: np.ndarray, wanted: np.ndarray) -> list[Finding]:
     u = np.zeros(len(moved.graph.system.inputs))
     state = State(moved.graph, t, moved.q, moved.v, u, params, np.zeros(0))
     M = numeric(moved.graph, "mass", dense=True)(t, moved.q, moved.v, u, params)[0]
-    return nearest(moved, state, M, asked, _REST)
+    return nearest(moved, state, M, wanted, _REST)
 
 
 @findings.register
@@ -207,8 +207,8 @@ def _(limit: LimitLoad, *, at: Callable[[float], Place]) -> list[Finding]:
         state = State(limit.graph, t, q, zero, u, params, lam, y, moves=False)
         # At twice the load its share of the forces is as clear as that of the others.
         further = end.factor or 1.0
-        (_, _, more), others = at(end.factor + further)
-        once = (replace(state, u=more, params=others).forces(q) - state.forces(q)) / further
+        (_, _, more), raised = at(end.factor + further)
+        once = (replace(state, u=more, params=raised).forces(q) - state.forces(q)) / further
         claims += collapse(end, state, once, _SLIDING)
     return claims
 

@@ -24,7 +24,7 @@ def contacts(state: State, rtol: float) -> list[Finding]:
 
     strongest = np.abs(state.lam).max(initial=0.0)
 
-    def told(small: np.ndarray, strength: float) -> list[Finding]:
+    def judged(small: np.ndarray, strength: float) -> list[Finding]:
         across, allowed = (
             np.where(gap > small, np.abs(push), 0.0),
             np.full(len(gap), rtol * strength),
@@ -37,12 +37,12 @@ def contacts(state: State, rtol: float) -> list[Finding]:
 
     # Last digits of coordinates and what pushes are the least that is allowed: lengths are dearer.
     digits = ROUNDINGS * largest_terms(G, np.spacing(np.abs(state.q))) + 1e-300
-    claims = told(digits, strongest)
+    claims = judged(digits, strongest)
     if all(finding.holds for finding in claims):
         return claims
     scales = state.scales
     small = rtol * scales.rows(G) + ROUNDINGS * scales.rows_rounding(G) + 1e-300
-    return told(small, max(strongest, _weakest(state)))
+    return judged(small, max(strongest, _weakest(state)))
 
 
 def _weakest(state: State) -> float:

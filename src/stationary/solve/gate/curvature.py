@@ -63,9 +63,9 @@ def curvature(rest: Equilibrium, state: State) -> list[Finding]:
     rises = float(np.max(signs[:negative], initial=0.0))
     claims.append(Finding("stiffness is positive in", f"{positive} directions", falls, allowed))
     claims.append(Finding("stiffness is negative in", f"{negative} directions", rises, allowed))
-    told = np.sort(np.real(rest.eigenvalues))
-    if len(told):
-        beyond = np.sum(told < 0) - negative - zero, np.sum(told > 0) - positive - zero
+    rates = np.real(rest.eigenvalues)
+    if len(rates):
+        beyond = np.sum(rates < 0) - negative - zero, np.sum(rates > 0) - positive - zero
         claims.append(
             Finding("eigenvalues have the signs", "that are told", float(max(beyond)), 0.5)
         )

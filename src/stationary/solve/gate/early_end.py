@@ -48,20 +48,20 @@ class Reason:
     stiffness: float | None = None
 
 
-def reason(told: Reason, last: State) -> list[Finding]:
+def reason(why: Reason, last: State) -> list[Finding]:
     """Measure whether a slide ends for its reason; `last` is the last state that is told."""
-    zero = np.zeros_like(told.q)
-    state = replace(last, t=told.t, q=told.q, u=told.u, v=zero)
+    zero = np.zeros_like(why.q)
+    state = replace(last, t=why.t, q=why.q, u=why.u, v=zero)
     reach = last.scales.length if last.travel is None else last.scales.length + last.travel
-    far = np.abs(told.q - last.q) / np.maximum(reach, 1e-300)
+    far = np.abs(why.q - last.q) / np.maximum(reach, 1e-300)
     claims = [Finding("it ends", "where it is", float(far.max(initial=0.0)), 1.0)]
-    if told.rows is not None and told.gaps is not None:
-        if told.locks is None:
-            claims += jammed(state, told.rows, told.gaps)
+    if why.rows is not None and why.gaps is not None:
+        if why.locks is None:
+            claims += jammed(state, why.rows, why.gaps)
         else:
-            claims += locked(state, np.concatenate([told.rows, told.gaps]), told.locks)
-    if told.ray is not None:
-        claims += accelerates(state, told.ray, told.rubs, told.stiffness)
+            claims += locked(state, np.concatenate([why.rows, why.gaps]), why.locks)
+    if why.ray is not None:
+        claims += accelerates(state, why.ray, why.rubs, why.stiffness)
     return claims
 
 
@@ -74,11 +74,11 @@ def jammed(state: State, rows: np.ndarray, gaps: np.ndarray) -> list[Finding]:
     _, drive, both = state.holds
     weights = np.concatenate([rows, gaps])
     pulls = np.asarray(both.T @ weights).ravel()
-    asked = abs(float(weights @ drive)) * state.span
+    needed = abs(float(weights @ drive)) * state.span
     given = float(np.abs(pulls) @ state.scales.length)
     pushed = float(np.max(-gaps, initial=0.0)) / (np.abs(weights).max(initial=0.0) or 1.0)
     return [
-        Finding("no velocity satisfies", "what conflicts", _FAR * given, asked),
+        Finding("no velocity satisfies", "what conflicts", _FAR * given, needed),
         Finding("contacts in conflict", "only push", pushed, _OFF),
     ]
 
@@ -117,9 +117,9 @@ def accelerates(
     away, terms = np.asarray(both @ ray).ravel(), np.asarray(abs(both) @ np.abs(ray)).ravel()
     held, touching = np.arange(len(away)) < state.rows, values <= 1e-8 * state.scales.rows(both)
     opens = np.where(held, np.abs(away), np.where(touching, np.maximum(-away, 0.0), 0.0))
-    still = replace(state, v=0 * ray)
-    _, B, size, power = still.slips
-    given = float(still.forces(state.q) @ ray)
+    at_rest = replace(state, v=0 * ray)
+    _, B, size, power = at_rest.slips
+    given = float(at_rest.forces(state.q) @ ray)
     free = (power == 0) & (state.terms[1][state.terms[2]] < 0)
     slips = state.lengths(np.asarray(B @ ray).ravel())
     starts = state.terms[0]

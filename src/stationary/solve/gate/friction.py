@@ -34,8 +34,8 @@ def friction(state: State, rtol: float) -> list[Finding]:
 
     dry = power == 0
     # Drag has no force at rest.
-    still = np.where(speeds == 0, forces, 0.0)
-    excess = np.where(dry, np.maximum(forces - size, 0.0), still)
+    drag_at_rest = np.where(speeds == 0, forces, 0.0)
+    excess = np.where(dry, np.maximum(forces - size, 0.0), drag_at_rest)
     claims = measured("friction stays within its limit:", excess, allowed, name)
     if not state.moves:
         return claims
@@ -60,12 +60,12 @@ def friction(state: State, rtol: float) -> list[Finding]:
         return measured("friction opposes the slip:", off, allowed + rtol * law + steep + unsure,
                         name)  # fmt: skip
 
-    told = opposed(slop)
-    if state.span > 0 and not all(finding.holds for finding in told):
+    against_slip = opposed(slop)
+    if state.span > 0 and not all(finding.holds for finding in against_slip):
         # What turns round rests for an instant, beside how fast it is at others.
         usual = abs(B) @ (state.scales.length / state.span)
-        told = opposed(np.maximum(slop, rtol * state.lengths(usual)))
-    return claims + told
+        against_slip = opposed(np.maximum(slop, rtol * state.lengths(usual)))
+    return claims + against_slip
 
 
 def _steep(speeds: np.ndarray, terms: np.ndarray, powers: np.ndarray) -> np.ndarray:

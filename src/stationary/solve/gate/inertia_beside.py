@@ -33,7 +33,7 @@ def inertia_beside(
     steps = np.diff(beside.t)
     yield from measured("steps are of one length", np.abs(steps - steps.mean()),
                         np.full(len(steps), rtol * steps.mean()), str)  # fmt: skip
-    for k, (h, forces, still) in enumerate(zip(steps, beside.forces, beside.still)):
+    for k, (h, forces, slow) in enumerate(zip(steps, beside.forces, beside.still)):
         (t, q, v), (later, there, after) = (
             (beside.t[i], beside.q[i], beside.v[i]) for i in (k, k + 1)
         )
@@ -61,14 +61,14 @@ def inertia_beside(
         off[rows:] = np.minimum(off[rows:], 0.0)
         yield from measured("constraint is met:", np.abs(off), bent + 1e-300, state.row_name)
         middle = State(
-            graph, later - h / 2, there - h / 2 * after, still, u, beside.params,
+            graph, later - h / 2, there - h / 2 * after, slow, u, beside.params,
             beside.holding[k, count:], beside.holding[k, :count],
         )  # fmt: skip
         for claim in (balance, rates, friction):
             yield from claim(middle, rtol)
         inverse = np.linalg.inv(dense(M))
         for part, whole, metric in (
-            (inertia, friction_force, inverse), (after - still, still, dense(M)),
+            (inertia, friction_force, inverse), (after - slow, slow, dense(M)),
         ):  # fmt: skip
             size_of = float(whole @ metric @ whole)
             share = np.sqrt(float(part @ metric @ part) / size_of) if size_of > 0 else 0.0

@@ -15,21 +15,21 @@ _LARGEST = 200
 
 
 def nearest(
-    moved: Consistent, state: State, M: np.ndarray, asked: np.ndarray, rtol: float
+    moved: Consistent, state: State, M: np.ndarray, wanted: np.ndarray, rtol: float
 ) -> list[Finding]:
     """Measure R and Ṙ, and what the change of the velocities has along what is free.
 
     Of velocities, which are asked for at one place, the nearest differs from the others by M⁻¹Aᵀλ;
     of places that is so for small changes alone.
     """
-    claims = [*constraints(state, rtol), *rates(state, rtol, asked)]
+    claims = [*constraints(state, rtol), *rates(state, rtol, wanted)]
     n, masses = len(moved.q), np.diag(M)
     if n > _LARGEST or not len(state.holds[2]) or np.any(masses <= 0):
         return claims
     # In moves of one energy: units of coordinates say nothing.
     size = 1 / np.sqrt(masses)
     Z = size[:, None] * tangent_basis(dense(state.holds[2]) * size)
-    change, speeds = moved.v - asked, np.abs(moved.v) + np.abs(asked)
+    change, speeds = moved.v - wanted, np.abs(moved.v) + np.abs(wanted)
     along, whole = np.abs(Z.T @ (M @ change)), np.abs(Z).T @ (np.abs(M) @ speeds)
     allowed = rtol * np.maximum(whole, whole.max(initial=0.0)) + 1e-300
     return [*claims, *measured("velocities are the nearest along", along, allowed, str)]

@@ -29,9 +29,9 @@ def attained(
     """
     claims: list[Finding] = []
     duals = bounds.proof.low, bounds.proof.high
-    told = bounds.low, bounds.high
+    values = bounds.low, bounds.high
     looked = _looked_at(scene) if any(map(_claims, duals)) else np.zeros((0, 2))
-    ends = zip(("lower", "upper"), bounds.pressures, bounds.motions, told, duals)
+    ends = zip(("lower", "upper"), bounds.pressures, bounds.motions, values, duals)
     places = [np.atleast_2d(pressure.points) for pressure in bounds.pressures]
     off = _outside(scene, np.concatenate(places))
     beyond = float(off[: len(places[0])].max()), float(off[len(places[0]) :].max())
@@ -198,18 +198,18 @@ def _balances(
     what the pushers give: what feet and sliding pushers take. `known` is the scaled twist, and
     how loads move with (ẋ, ẏ, φ̇).
     """
-    A, _, G, _, S, (s, rough) = scene.rows
+    A, _, G, _, S, (s, grip) = scene.rows
     scaled = scene.rates
     rows = known[1] @ scaled
     slip = rows @ known[0]
     speed, load = np.linalg.norm(slip, axis=1), np.asarray(pressure.weights) / scene.support.weight
     # Of a foot slower than velocities are told nobody knows the way it goes.
-    still = speed <= rtol * max(float(speed.max()), scene.speed)
-    moving = np.where(still, 0.0, load / np.where(still, 1.0, speed))
+    resting = speed <= rtol * max(float(speed.max()), scene.speed)
+    moving = np.where(resting, 0.0, load / np.where(resting, 1.0, speed))
     pull = (moving[:, None] * slip).ravel() @ rows.reshape(-1, 3)
     gives = [sign * row @ scaled for row in A for sign in (1.0, -1.0)]
     rubs = [0.0] * len(gives)
-    for row, along, drift, mu in zip(G, S, s, rough):
+    for row, along, drift, mu in zip(G, S, s, grip):
         slides = float(along @ v + drift)
         # One that slides leans against its slip by all of its friction; one that sticks either way.
         moves = abs(slides) > rtol * (np.abs(along) @ np.abs(v) + abs(drift))
@@ -219,7 +219,7 @@ def _balances(
     pushers = np.array(gives).reshape(-1, 3).T
     lengths = np.linalg.norm(pushers, axis=0)
     pushers = pushers / np.where(lengths > 0, lengths, 1.0)
-    if pushers.shape[1] == 1 and not still.any():
+    if pushers.shape[1] == 1 and not resting.any():
         # One pusher alone gives what is along it.
         push = max(float(pushers[:, 0] @ pull), 0.0)
         left, above, forces = (
@@ -228,7 +228,7 @@ def _balances(
             np.array([push]),
         )
     else:
-        left, above, forces = _held(pushers, rows[still], load[still], pull, rtol)
+        left, above, forces = _held(pushers, rows[resting], load[resting], pull, rtol)
     where = f"at the {name} end"
     rubbed = forces[: len(lengths)] / np.where(lengths > 0, lengths, 1.0) @ np.array(rubs)
     return [

@@ -220,5 +220,5 @@ def _told(motion: Motion, few: np.ndarray) -> str:
         if len(names) > 1
         else (f"constraint {names[0]!r} is")
     )
-    told = ": they agreed at the start alone" if set(names) & set(motion.redundant) else ""
-    return f"{several} violated by up to {R.max():.1e}{told}"
+    when = ": they agreed at the start alone" if set(names) & set(motion.redundant) else ""
+    return f"{several} violated by up to {R.max():.1e}{when}"

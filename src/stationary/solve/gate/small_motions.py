@@ -82,7 +82,7 @@ def linear_holds(lin: StateSpace, rtol: float) -> list[Finding]:
     f, size = len(drift), E.shape[1]
     select = np.eye(size)[[names.index(name) for name in lin.states]]
     left_out = [i for i in range(f) if names[i] not in lin.states and _drifts(lin, i)]
-    still = np.eye(size)[left_out]
+    fixed = np.eye(size)[left_out]
     rows, nothing = F[2 * n :], np.zeros((m, size))
     # A row on coordinates alone holds for velocities and accelerations as well.
     holonomic = ~np.any(lin.F[2 * n :, n : 2 * n], axis=1)
@@ -92,7 +92,7 @@ def linear_holds(lin: StateSpace, rtol: float) -> list[Finding]:
     whole = np.vstack([
         np.hstack([-F, E]),
         np.hstack([select, np.zeros_like(select)]),
-        np.hstack([still, np.zeros_like(still)]),
+        np.hstack([fixed, np.zeros_like(fixed)]),
         np.hstack([nothing, rows]),
         np.hstack([nothing, twice]),
         np.hstack([np.zeros_like(select), select]),
@@ -115,10 +115,10 @@ def linear_holds(lin: StateSpace, rtol: float) -> list[Finding]:
     # Equations whose terms all vanish have the rounding of the others.
     terms = np.abs(scaled) @ np.abs(solved) + np.abs(wanted)
     terms = np.maximum(terms, 1e-3 * terms.max(axis=0, initial=0.0)) + 1e-300
-    asked = [*lin.states, *lin.inputs].__getitem__
+    name_of = [*lin.states, *lin.inputs].__getitem__
     worst = (left / terms).max(axis=0, initial=0.0)
     allowed = np.full(len(worst), rtol)
-    return measured("all equations hold with the rates of", worst, allowed, asked)
+    return measured("all equations hold with the rates of", worst, allowed, name_of)
 
 
 def _drifts(lin: StateSpace, freedom: int) -> bool:

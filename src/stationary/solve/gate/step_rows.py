@@ -39,9 +39,9 @@ class Stack:
         for name in ("impulses", "closing"):
             z = np.zeros(len(self.key))
             for k, one in enumerate(taken):
-                told = np.flatnonzero(getattr(one, name))
-                at = np.searchsorted(self.key, k * self.total + one.rows[told])
-                z[at] = getattr(one, name)[told]
+                acting = np.flatnonzero(getattr(one, name))
+                at = np.searchsorted(self.key, k * self.total + one.rows[acting])
+                z[at] = getattr(one, name)[acting]
             setattr(self, name, z)
 
     impulses: np.ndarray

@@ -125,11 +125,11 @@ class _Steps:
         allowed = np.broadcast_to(allowed, np.shape(off)) + 1e-300
         at: list[int] = []
 
-        def told(i: int) -> str:
+        def name_and_keep(i: int) -> str:
             at.append(i)
             return name(i)
 
-        worst = measured(claim, np.asarray(off), allowed, told)[0]
+        worst = measured(claim, np.asarray(off), allowed, name_and_keep)[0]
         when = self.stack.taken[int(step[at[0]])].t
         where = f"{worst.where} in the step from t = {when:.6g}"
         return Finding(worst.claim, where, worst.measured, worst.allowed)
@@ -194,17 +194,17 @@ class _Steps:
         open_ = np.minimum(end, gap + h * mean) > self.allowed
         strikes = (push != closing) & (push > weak)
 
-        def told(claim: str, off: np.ndarray, allowed: np.ndarray) -> Finding:
+        def claimed(claim: str, off: np.ndarray, allowed: np.ndarray) -> Finding:
             return self._named(claim, off, allowed, step, self._contact)
 
         return [
-            told("contact stays outside:", np.maximum(-end, 0.0), self.allowed),
-            told("contact only pushes:", np.maximum(-np.minimum(push, closing), 0.0), weak),
-            told("an open contact is free of impulses, or rebounds:",
+            claimed("contact stays outside:", np.maximum(-end, 0.0), self.allowed),
+            claimed("contact only pushes:", np.maximum(-np.minimum(push, closing), 0.0), weak),
+            claimed("an open contact is free of impulses, or rebounds:",
                  np.where(open_ & (closing > weak), np.abs(mean - back), 0.0), slow),
-            told("an impact leaves as it should:",
+            claimed("an impact leaves as it should:",
                  np.where(strikes, np.abs(after - back), 0.0), slow),
-            told("what strikes rebounds:",
+            claimed("what strikes rebounds:",
                  np.where((push > weak) & (back > 0), np.maximum(back - after, 0.0), 0.0), slow),
         ]  # fmt: skip
 
@@ -265,11 +265,11 @@ class _Steps:
             contact[np.searchsorted(s.key, k * s.total + one.struck)] = True
         contact = contact[some]
         given = s.h * s.power
-        told = np.array([given - s.sums(z * drive, step), -s.sums(each * ~contact, step),
+        account = np.array([given - s.sums(z * drive, step), -s.sums(each * ~contact, step),
                          -s.sums(each * contact, step)])  # fmt: skip
         took = np.array([one.took for one in s.taken]).T
         terms = s.sums(np.abs(z) * self.speeds[some], step) + np.abs(given)
-        return [self._named("energy is accounted for:", np.abs(told - took).ravel(),
+        return [self._named("energy is accounted for:", np.abs(account - took).ravel(),
                             np.tile(_SUMS * terms, 3), np.tile(np.arange(s.count), 3),
                             lambda i: ("work", "heat", "struck_off")[i // s.count])]  # fmt: skip
 
@@ -304,21 +304,23 @@ class _Outputs:
         taken, n = motion.taken, motion.kernel.size
         for one, following in zip(taken, taken[1:]):
             if abs(following.t - one.end) < 1e-3 * one.h:
-                told = np.concatenate([following.q, following.v, [following.t]])
+                shown = np.concatenate([following.q, following.v, [following.t]])
                 known = np.concatenate([one.to, one.after, [one.end]])
-                claims.append(self._same("a step begins where one ends:", told, known, one.end))
+                claims.append(self._same("a step begins where one ends:", shown, known, one.end))
         for one in taken:
             k = one.output
             if k >= 0:
                 forces = np.zeros(motion.acting.shape[1])
                 forces[one.rows] = one.impulses / one.h
-                told = np.concatenate([motion.y[k, : 2 * n], motion.acting[k], motion.t[k : k + 1]])
+                shown = np.concatenate(
+                    [motion.y[k, : 2 * n], motion.acting[k], motion.t[k : k + 1]]
+                )
                 known = np.concatenate([one.to, one.after, forces, [one.end]])
-                claims.append(self._same("it tells where a step ends:", told, known, one.end))
+                claims.append(self._same("it tells where a step ends:", shown, known, one.end))
         return claims
 
-    def _same(self, claim: str, told: np.ndarray, known: np.ndarray, t: float) -> Finding:
-        allowed = 4 * np.spacing(np.maximum(np.abs(told), np.abs(known)))
-        i = int(np.argmax(np.abs(told - known) / allowed))
-        off, room = float(abs(told[i] - known[i])), float(allowed[i])
+    def _same(self, claim: str, shown: np.ndarray, known: np.ndarray, t: float) -> Finding:
+        allowed = 4 * np.spacing(np.maximum(np.abs(shown), np.abs(known)))
+        i = int(np.argmax(np.abs(shown - known) / allowed))
+        off, room = float(abs(shown[i] - known[i])), float(allowed[i])
         return Finding(claim, f"at t = {t:.6g}", off, room)

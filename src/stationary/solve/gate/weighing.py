@@ -38,11 +38,11 @@ def weighs(fit: FittedPressure, pushes: Any, weight: float | None, rtol: float) 
         left = _unbalanced(pushes, load, mu)
         allowed = np.full(len(left), rtol * total)
         claims += measured("friction and finger balance in", left, allowed, names)
-    each, told = pushes.per_push(pushes.residuals(load, mu)[0]), np.asarray(fit.residuals)[kept]
+    each, stated = pushes.per_push(pushes.residuals(load, mu)[0]), np.asarray(fit.residuals)[kept]
     # Residuals are in standard errors, or in parts of each motion.
     unit = 1.0 if pushes.relative else np.maximum(pushes.long / pushes.sigma.max(axis=1), 1.0)
-    allowed = rtol * (unit + np.maximum(each, told))
-    return claims + measured("loads leave what is told of", np.abs(each - told), allowed, names)
+    allowed = rtol * (unit + np.maximum(each, stated))
+    return claims + measured("loads leave what is told of", np.abs(each - stated), allowed, names)
 
 
 def _unbalanced(pushes: Any, load: np.ndarray, mu: float) -> np.ndarray:
@@ -53,8 +53,8 @@ def _unbalanced(pushes: Any, load: np.ndarray, mu: float) -> np.ndarray:
     twist, x, w = pushes.expected(load, mu).twist, pushes.x, pushes.shapes @ load
     v = np.stack([twist[:, :1] - twist[:, 2:] * x[:, 1], twist[:, 1:2] + twist[:, 2:] * x[:, 0]], 2)
     speed = np.linalg.norm(v, axis=2)
-    still = speed <= 1e-6 * speed.max(axis=1, keepdims=True)
-    e = v * np.where(still, 0.0, w / np.where(still, 1.0, speed))[..., None]
+    resting = speed <= 1e-6 * speed.max(axis=1, keepdims=True)
+    e = v * np.where(resting, 0.0, w / np.where(resting, 1.0, speed))[..., None]
     moment = x[:, 0] * e[..., 1] - x[:, 1] * e[..., 0]
     wrench = np.stack([e[..., 0].sum(axis=1), e[..., 1].sum(axis=1), moment.sum(axis=1)], axis=1)
     lines, place = pushes.fingers.lines(mu), pushes.fingers.place
@@ -63,5 +63,5 @@ def _unbalanced(pushes: Any, load: np.ndarray, mu: float) -> np.ndarray:
     beside = np.linalg.norm(wrench - along[:, None] * unit, axis=1)
     # A finger that sticks gives any force at its contact, and no moment about it.
     about = wrench[:, 2] - place[:, 0] * wrench[:, 1] + place[:, 1] * wrench[:, 0]
-    held = 2 * np.where(still, w, 0.0).sum(axis=1)
+    held = 2 * np.where(resting, w, 0.0).sum(axis=1)
     return np.maximum(np.where(pushes.sticks, np.abs(about), beside) - held, 0.0)

@@ -215,11 +215,11 @@ class _Stepper:
         """Return what the integrator takes for parameters, for each row of values p."""
         return self._code.table(p, self._sizes, self.unit)
 
-    def _measure(self, sizes: list[float], others: list[float]) -> None:
+    def _measure(self, sizes: list[float], unmeasured: list[float]) -> None:
         """Take these for the sizes of states that move; powers of two, so that nothing rounds."""
         self.known = [_BELOW < x < _BEYOND for x in sizes]
         self.settled = all(self.known)
-        new = [2.0 ** frexp(x)[1] if k else y for x, y, k in zip(sizes, others, self.known)]
+        new = [2.0 ** frexp(x)[1] if k else y for x, y, k in zip(sizes, unmeasured, self.known)]
         if new != self._sizes:
             self._set(new, self.unit)
 

@@ -62,8 +62,8 @@ class Ends:
             if reached:
                 return Status("blow-up", f"{reached}, near t = {at:.6g}")
         if last is None or self._bounded(ode, last):
-            told = "forces change there faster than steps of any length follow"
-            return Status("blow-up", f"the steps become too small near t = {at:.6g}: {told}")
+            because = "forces change there faster than steps of any length follow"
+            return Status("blow-up", f"the steps become too small near t = {at:.6g}: {because}")
         return Status("blow-up", f"the motion leaves every bound near t = {at:.6g}")
 
     @np.errstate(all="ignore")

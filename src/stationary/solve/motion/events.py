@@ -286,11 +286,11 @@ class Watch:
                 continue
             value, _, rate, _ = self._rate(f, end, y, rates)
             size = self._rate(f, end, self._largest, rates)[1]
-            rough = 64 * np.finfo(float).eps * (size + abs(rate * end))
-            if stays and np.all(np.abs(self._course(f, piece, None)(times, states)) <= rough):
+            rounding = 64 * np.finfo(float).eps * (size + abs(rate * end))
+            if stays and np.all(np.abs(self._course(f, piece, None)(times, states)) <= rounding):
                 passed[i], left[i] = [], 0.0
-            elif changes and abs(value) <= rough:
-                near = end - 2 * rough / abs(rate) if rate else end
+            elif changes and abs(value) <= rounding:
+                near = end - 2 * rounding / abs(rate) if rate else end
                 passed[i], left[i] = [r for r in passed[i] if r < near], 0.0
                 if not event.direction or rate * event.direction > 0:
                     passed[i].append(end)
@@ -311,12 +311,12 @@ class Watch:
         value, size, rate, whole = self._rate(f, t, y, rates)
         located, *_ = self._rate(f, t, before, rates)
         # A time is known to its last digits, and what happens at it to what changes meanwhile.
-        rough = 64 * np.finfo(float).eps * (size + abs(rate * t)) + 2 * abs(located)
+        rounding = 64 * np.finfo(float).eps * (size + abs(rate * t)) + 2 * abs(located)
         slope = np.asarray(_slopes(f)[0](t, y, self._params, np.zeros(0))).ravel()
-        told = after is not None or not slope[n:].any()
-        if abs(value) > rough:
+        rate_known = after is not None or not slope[n:].any()
+        if abs(value) > rounding:
             del self._left[i]
-        elif event.action and told and abs(rate) > _ROUNDING * whole:
+        elif event.action and rate_known and abs(rate) > _ROUNDING * whole:
             self._left[i] = np.sign(rate) * np.finfo(float).tiny
 
     @staticmethod

@@ -236,10 +236,10 @@ class Run:
                         self.integrator, self.may_change = BDF(), False
                         continue
                     stuck = isinstance(self.integrator, Runge) and not self._ends.lost(self.last)
-                    told = self.pace.stuck(self.legs.ode(t), t, y) if stuck else ""
-                    if told and not self.may_change:
-                        raise Stopped("stiff", told, t) from None
-                    if told:
+                    stiffness = self.pace.stuck(self.legs.ode(t), t, y) if stuck else ""
+                    if stiffness and not self.may_change:
+                        raise Stopped("stiff", stiffness, t) from None
+                    if stiffness:
                         self.integrator, self.may_change = BDF(), False
                         continue
                     # A force may be finite and yet have no series, as |v|v at rest.

@@ -268,8 +268,8 @@ class _Way:
             return
         last = int(lost[0])
         # The stretch begins behind the singular configuration before this one, if there was one.
-        others = np.flatnonzero(~regular[:last])
-        self.start = float(times[int(others[-1]) + 1] if len(others) else times[0])
+        irregular = np.flatnonzero(~regular[:last])
+        self.start = float(times[int(irregular[-1]) + 1] if len(irregular) else times[0])
         low, high = times[last], times[last + 1]
         for _ in range(30):
             middle = (low + high) / 2

@@ -66,8 +66,8 @@ class Pace:
         rates: Any = _rates(ode, t, y, self.own) if few else np.empty(0)
         fastest = -rates.real.min(initial=0.0)
         step = _STABLE / fastest if fastest > 0 else np.inf
-        others = np.maximum(rates.real, np.abs(rates.imag)).max(initial=0.0)
-        decays = fastest > _DECAYS * others
+        slower = np.maximum(rates.real, np.abs(rates.imag)).max(initial=0.0)
+        decays = fastest > _DECAYS * slower
         return _limited(t, step) if decays and self._last - t > _TOO_MANY * step else ""
 
     def decays(self, ode: Ode, there: BlowUp) -> bool:

@@ -207,7 +207,7 @@ class Scene:
                 f"Found a violation of {off:.3g}.",
                 "Ask at one where they do: at={…}, t=….",
             )
-        rough = np.zeros(len(near))
+        grip = np.zeros(len(near))
         S, s = np.zeros((len(near), 3)), np.zeros(len(near))
         if slips is not None:
             layout = _holds(self.system)[0]
@@ -217,14 +217,14 @@ class Scene:
                 k = names.index(entry.name)
                 row = entry.first
                 S[k], s[k] = B[row], np.ravel(drift)[row]
-                rough[k] = np.ravel(size)[row]
+                grip[k] = np.ravel(size)[row]
         return (
             A,
             np.ravel(drive),
             G[near],
             np.ravel(moved)[near],
             S[near],
-            np.stack([s[near], rough[near]]),
+            np.stack([s[near], grip[near]]),
         )
 
     @cached_property
@@ -248,7 +248,7 @@ class Scene:
     @cached_property
     def modes(self) -> list[Mode]:
         """The ways in which what pushes can touch."""
-        A, b, G, g, S, (s, rough) = self.rows
+        A, b, G, g, S, (s, grip) = self.rows
         A, G, S = A @ self.rates, G @ self.rates, S @ self.rates
         b, g, s = b / self.speed, g / self.speed, s / self.speed
         if len(G) > 1 or (len(G) and len(A)):
@@ -268,9 +268,9 @@ class Scene:
                 ),
                 kind="jammed",
             )
-        if not rough[0] > 0:
+        if not grip[0] > 0:
             return [_held("holds", G, -g)]
-        mu = float(rough[0])
+        mu = float(grip[0])
         both, rate = np.vstack([G, S]), -np.array([g[0], s[0]])
         stuck = _held("sticks", both, rate)
         dual = np.linalg.pinv(both)

@@ -279,8 +279,8 @@ def _feedback(system: System, signature: tuple) -> Numeric:
     values = p[1 : 1 + m]
     u = lowered(signature, balance.graph.layout, p[0], q, kind.zeros(n), values, p[1 + m :])
     free = kind.sym("u", len(signature))
-    still = kind.sym("q", n)
-    slope = ca.jacobian(balance.forces(p[0], still, free, values)[0], free)
-    at = ca.Function("slope", [still, free, p], [slope])(q, u, p)
+    fixed = kind.sym("q", n)
+    slope = ca.jacobian(balance.forces(p[0], fixed, free, values)[0], free)
+    at = ca.Function("slope", [fixed, free, p], [slope])(q, u, p)
     added = ca.mtimes(at, ca.jacobian(u, q))
     return Numeric(ca.Function("feedback", [q, p], [added]), frozenset({0}))

@@ -377,8 +377,8 @@ class Hunt:
             # For every member the nearest of those that are not yet known to be of its family.
             pairs = []
             for i in range(count):
-                others = np.flatnonzero((names != names[i]) & ~tried[i])
-                near = others[np.argsort(apart[i, others], kind="stable")[:_NEIGHBOURS]]
+                strangers = np.flatnonzero((names != names[i]) & ~tried[i])
+                near = strangers[np.argsort(apart[i, strangers], kind="stable")[:_NEIGHBOURS]]
                 pairs += [(i, j) for j in near]
             # And for every two groups the two members that are nearest to each other.
             groups = [np.flatnonzero(names == name) for name in np.unique(names)]
@@ -394,10 +394,10 @@ class Hunt:
                 names[names == names[b]] = names[a]
         return [np.flatnonzero(names == name).tolist() for name in np.unique(names)]
 
-    def _meet(self, w: np.ndarray, others: np.ndarray) -> np.ndarray:
+    def _meet(self, w: np.ndarray, strangers: np.ndarray) -> np.ndarray:
         """Tell which places can be moved along their families to others, however written."""
         met = np.zeros(len(w), dtype=bool)
-        for image in zip(*(self._images(other) for other in others)):
+        for image in zip(*(self._images(other) for other in strangers)):
             met[~met] = self.swarm.meet(w[~met], np.array(image)[~met])
         return met
 

@@ -22,21 +22,21 @@ _PUSHES = 1e-6
 
 
 def by_ipopt(
-    still: AbstractAtRest, q: np.ndarray, moves: np.ndarray
+    question: AbstractAtRest, q: np.ndarray, moves: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Minimize by IPOPT; return the configuration and the rows that hold there.
 
     Its tolerances are numbers: coordinates are counted from the start in `moves` that count alike,
     constraints and the energy in what these make of them.
     """
-    rows, gaps = still.balance.rows, still.balance.gaps
-    solver = _solver(still.system, still.signature)
-    force, A = still.forces(q)[0], still.limits(q, np.arange(rows + gaps))[1]
+    rows, gaps = question.balance.rows, question.balance.gaps
+    solver = _solver(question.system, question.signature)
+    force, A = question.forces(q)[0], question.limits(q, np.arange(rows + gaps))[1]
     sizes = np.asarray(abs(A @ sparse.diags(moves)).max(axis=1).todense()).ravel()
     energy = float(np.max(np.abs(force) * moves, initial=0.0))
-    energy = max(energy, float(np.max(abs(still.tangent(q)) @ moves * moves, initial=0.0)))
+    energy = max(energy, float(np.max(abs(question.tangent(q)) @ moves * moves, initial=0.0)))
     scales = [x if np.isfinite(x) and x > 0 else 1.0 for x in (*sizes, energy)]
-    p = np.concatenate([[still.t], still.params, still.slots, q, moves, scales])
+    p = np.concatenate([[question.t], question.params, question.slots, q, moves, scales])
     low = np.zeros(rows + gaps)
     high = np.concatenate([low[:rows], np.full(gaps, np.inf)])
     try:

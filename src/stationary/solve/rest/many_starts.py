@@ -89,13 +89,13 @@ class Swarm:
         count = len(z)
         if not count:
             return np.zeros((0, len(self.some))), np.zeros((0, len(self.some), len(self.some)))
-        together = _FEW if count <= _FEW else _MANY
-        function = _batch(self.search.system, self.search.signature, together)
-        full = np.zeros((count + -count % together, self.whole))
+        batch = _FEW if count <= _FEW else _MANY
+        function = _batch(self.search.system, self.search.signature, batch)
+        full = np.zeros((count + -count % batch, self.whole))
         full[:count, self.some] = z
         F, J = np.empty((len(full), self.whole)), np.empty((len(full), self.whole, self.whole))
-        for k in range(0, len(full), together):
-            part = slice(k, k + together)
+        for k in range(0, len(full), batch):
+            part = slice(k, k + batch)
             values, slopes = function(full[part].ravel(), self.p)
             F[part], J[part] = values.reshape(F[part].shape), slopes.reshape(J[part].shape)
         # CasADi stores columns one after the other.
@@ -312,10 +312,10 @@ class Swarm:
             share[work[length <= 1e-9]] = 0.0
         return w
 
-    def meet(self, w: np.ndarray, others: np.ndarray) -> np.ndarray:
+    def meet(self, w: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """Tell which places can be moved along their families to others."""
-        there = self.slid(w, others[:, : self.n])
-        return np.abs(there - others)[:, : self.n].max(axis=1, initial=0.0) <= _MET
+        there = self.slid(w, targets[:, : self.n])
+        return np.abs(there - targets)[:, : self.n].max(axis=1, initial=0.0) <= _MET
 
 
 def pinv(J: np.ndarray, rcond: float = 1e-13) -> np.ndarray:

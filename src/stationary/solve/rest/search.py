@@ -95,8 +95,8 @@ class Search(AbstractAtRest):
             return self._with_contacts(q)
         active = np.arange(self.balance.rows)
         place, lam, status, seen = self._settled(q, active)
-        rough = self.kind == "minimum" and self.stated and len(q) <= _IPOPT_UP_TO
-        lost = rough and status not in (Ending.BALANCED, Ending.SADDLE, Ending.UNBOUNDED)
+        may_retry = self.kind == "minimum" and self.stated and len(q) <= _IPOPT_UP_TO
+        lost = may_retry and status not in (Ending.BALANCED, Ending.SADDLE, Ending.UNBOUNDED)
         if lost and self._possible(q, place):
             again, _ = by_ipopt(self, q, self.metric)
             if self._near(q, again):

@@ -80,7 +80,7 @@ def _massless(K, M, D, stiff: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def judged(
-    still: AbstractAtRest,
+    rest: AbstractAtRest,
     q: np.ndarray,
     K: Any,
     A: Any,
@@ -92,7 +92,7 @@ def judged(
 
     Parameters
     ----------
-    still : AbstractAtRest
+    rest : AbstractAtRest
     q : ndarray
     K, A : sparse matrices
         The stiffness, and the gradients of what holds.
@@ -103,21 +103,21 @@ def judged(
     maximum : bool
         Whether the energy has a maximum there.
     """
-    word = _judged(still, q, K, A, minimum, changes)
+    word = _judged(rest, q, K, A, minimum, changes)
     if not maximum or word != Stability.SADDLE:
         return word
     # In the plane of places and velocities it is a saddle; the energy alone has more to say.
-    told = "the energy has a maximum there"
-    return Status(word, told if word.message == _NO_MINIMUM else f"{word.message}; {told}")
+    highest = "the energy has a maximum there"
+    return Status(word, highest if word.message == _NO_MINIMUM else f"{word.message}; {highest}")
 
 
 def _judged(
-    still: AbstractAtRest, q: np.ndarray, K: Any, A: Any, minimum: bool | None, changes: str | None
+    rest: AbstractAtRest, q: np.ndarray, K: Any, A: Any, minimum: bool | None, changes: str | None
 ) -> Status:
-    M, D = inertia_and_damping(still, q)
+    M, D = inertia_and_damping(rest, q)
     moves = abs(M).max() > 0 if M.nnz else False
     if moves and changes:
-        return Status(Stability.UNDECIDED, frozen_at(still.t, changes, minimum))
+        return Status(Stability.UNDECIDED, frozen_at(rest.t, changes, minimum))
     damped = bool(D.nnz) and abs(D).max() > 0
     if not moves and not damped and minimum is not None:
         return _by_energy(minimum, Stability.STABLE)
@@ -187,23 +187,23 @@ def frozen_at(t: float, changes: str, minimum: bool | None) -> str:
     )
 
 
-def changes_with_time(still: AbstractAtRest, q: np.ndarray) -> str | None:
+def changes_with_time(rest: AbstractAtRest, q: np.ndarray) -> str | None:
     """Return what changes as time goes on, or None where the statement stays the same.
 
     What names time may well not change with it, as in a frame that turns.
     """
     driven = any(
         kind == "samples" or kind == "expression" and content.has(time_symbol)
-        for kind, content in still.signature
+        for kind, content in rest.signature
     )
-    written = _names_time(still.balance.graph)
+    written = _names_time(rest.balance.graph)
     if not driven and not written:
         return None
-    now = _statement(still, q)
+    now = _statement(rest, q)
     K, M = now[1:3]
     pace = np.sqrt(_size(K) / _size(M)) if _size(K) and _size(M) else 1.0
     for periods in _LATER:
-        then = _statement(replace(still, t=still.t + 2 * np.pi * periods / pace), q)
+        then = _statement(replace(rest, t=rest.t + 2 * np.pi * periods / pace), q)
         small = [1e-9 * max(_size(a), _size(b)) for a, b in zip(now, then)]
         # Forces that balance are as small as what stiffness makes of the last digits of a place.
         small[0] = max(small[0], 1e3 * _size(K) * np.spacing(np.abs(q).max(initial=0.0)))
@@ -212,10 +212,10 @@ def changes_with_time(still: AbstractAtRest, q: np.ndarray) -> str | None:
     return None
 
 
-def _statement(still: AbstractAtRest, q: np.ndarray) -> tuple[Any, ...]:
+def _statement(rest: AbstractAtRest, q: np.ndarray) -> tuple[Any, ...]:
     """Return all that a statement says about small motions at a place."""
-    limits = still.limits(q, np.arange(still.balance.rows + still.balance.gaps))
-    return still.forces(q)[0], still.tangent(q), *inertia_and_damping(still, q), *limits
+    limits = rest.limits(q, np.arange(rest.balance.rows + rest.balance.gaps))
+    return rest.forces(q)[0], rest.tangent(q), *inertia_and_damping(rest, q), *limits
 
 
 def _size(X: Any) -> float:
@@ -235,25 +235,25 @@ def _names_time(graph: Graph) -> bool:
 # -- inertia and damping --------------------------------------------------------------------------
 
 
-def inertia_and_damping(still: AbstractAtRest, q: np.ndarray) -> tuple[Any, Any]:
+def inertia_and_damping(rest: AbstractAtRest, q: np.ndarray) -> tuple[Any, Any]:
     """Return M and −∂force/∂v at rest, sparse; inputs that follow velocities damp, too."""
-    graph, u = still.balance.graph, still.inputs(q)
-    M = numeric(graph, "mass")(still.t, q, np.zeros(len(q)), u, still.params)[0]
-    D = numeric(still.balance, "damping")(still.t, q, u, still.params)[0]
-    if _follows_velocities(still.signature):
-        at = (still.t, q, u, still.params, still.slots)
-        D = D + _fed_back(graph, still.signature)(*at)[0]
+    graph, u = rest.balance.graph, rest.inputs(q)
+    M = numeric(graph, "mass")(rest.t, q, np.zeros(len(q)), u, rest.params)[0]
+    D = numeric(rest.balance, "damping")(rest.t, q, u, rest.params)[0]
+    if _follows_velocities(rest.signature):
+        at = (rest.t, q, u, rest.params, rest.slots)
+        D = D + _fed_back(graph, rest.signature)(*at)[0]
     return M.tocsc(), D.tocsc()
 
 
-def inertia_and_damping_graph(still: AbstractAtRest, q: Any, u: Any, p: Any) -> list[Any]:
+def inertia_and_damping_graph(rest: AbstractAtRest, q: Any, u: Any, p: Any) -> list[Any]:
     """Return the same as graphs, where a parameter moves."""
-    graph = still.balance.graph
+    graph = rest.balance.graph
     v = type(q).zeros(q.numel())
-    D = still.balance.damping(still.t, q, u, p)
-    if _follows_velocities(still.signature):
-        D = D + _fed_back_graph(graph, still.signature)(still.t, q, u, p, ca.DM(still.slots))
-    return [graph.mass(still.t, q, v, u, p), D]
+    D = rest.balance.damping(rest.t, q, u, p)
+    if _follows_velocities(rest.signature):
+        D = D + _fed_back_graph(graph, rest.signature)(rest.t, q, u, p, ca.DM(rest.slots))
+    return [graph.mass(rest.t, q, v, u, p), D]
 
 
 def _follows_velocities(signature: tuple) -> bool:
@@ -270,9 +270,9 @@ def _fed_back_graph(graph: Graph, signature: tuple) -> ca.Function:
     _, force = graph.dynamics(t, q, v, u, p)
     followed = lowered(signature, graph.layout, t, q, v, p, slots)
     damping = -ca.mtimes(ca.jacobian(force, u), ca.jacobian(followed, v))
-    still = kind.zeros(v.numel())
+    at_rest = kind.zeros(v.numel())
     whole = ca.Function("fed_back", [t, q, v, u, p, slots], [damping])
-    return ca.Function("fed_back", [t, q, u, p, slots], [whole(t, q, still, u, p, slots)])
+    return ca.Function("fed_back", [t, q, u, p, slots], [whole(t, q, at_rest, u, p, slots)])
 
 
 @lru_cache(maxsize=32)

@@ -96,7 +96,7 @@ class Subdivision:
         proof = Proof()
         width = high - low
         low, high = low[None], high[None]
-        work, asked, left = 0.0, 0, []
+        work, searched, left = 0.0, 0, []
         each = self.F.work + self.J.work + (self.parts.work if self.m else 0)
         each += 20 * (self.k + self.m) ** 2
         while len(low):
@@ -119,8 +119,8 @@ class Subdivision:
             if small.any():
                 left.append((low[small], high[small]))
                 low, high, size = low[~small], high[~small], size[~small]
-            if len(low) > max(_MANY, 2 * asked) and size.max() < _NARROW:
-                asked = len(low)
+            if len(low) > max(_MANY, 2 * searched) and size.max() < _NARROW:
+                searched = len(low)
                 self._look_for_families(low, high)
             low, high = _halved(low, high, width)
         left.append((low, high))
@@ -142,12 +142,12 @@ class Subdivision:
         z = np.hstack([mid, center[possible]])
         reach = np.hstack([wide, radius[possible]])
         known = np.all(np.isfinite(reach), axis=1)
-        Fl, Fh, rough = self.F(z - reach, z + reach)
+        Fl, Fh, kinked = self.F(z - reach, z + reach)
         possible = ~known | np.all((Fl <= 0) & (Fh >= 0), axis=1)
-        low, high, rad, z, reach, known, rough = (
-            x[possible] for x in (low, high, rad, z, reach, known, rough)
+        low, high, rad, z, reach, known, kinked = (
+            x[possible] for x in (low, high, rad, z, reach, known, kinked)
         )
-        smooth = known & ~rough
+        smooth = known & ~kinked
         keep = np.ones(len(low), bool)
         at = np.flatnonzero(smooth)
         if len(at):

@@ -103,11 +103,11 @@ def linearize(
     # Of equal statements one holds the order of inputs and parameters.
     layout, system = graph.layout, graph.system
     values = layout.values(values)
-    still = isinstance(at, Equilibrium)
-    q, v = (at.q, np.zeros_like(at.q)) if still else layout.state(at, values)
+    is_rest = isinstance(at, Equilibrium)
+    q, v = (at.q, np.zeros_like(at.q)) if is_rest else layout.state(at, values)
     given = {u.name: 0.0 for u in system.inputs} | given
     driven = drives(layout, given, (t, t))
-    held = None if still or not at else _given(layout, at)
+    held = None if is_rest or not at else _given(layout, at)
     state = repaired(graph, values, t, q, v, repair=True, given=held)
     sizes = check_inertia(graph, values, t, state.q, state.v)
     numbers = tuple(("number", None) for _ in system.inputs)
@@ -115,11 +115,11 @@ def linearize(
     u = _values(driven, layout, t, state.q, state.v, values)
     require_slopes(graph, (t, state.q, state.v, u, values))
     point = OperatingPoint(kernel, values, u, t, state.q, state.v)
-    if not still:
+    if not is_rest:
         point.require_steady()
     observed = None if outputs is None else vector(list(outputs), "an output")
-    asked = [] if states is None else [layout.resolve(key, "states") for key in states]
-    lin = passed(replace(point.reduced(observed, asked), at=state), "linearize")
+    chosen = [] if states is None else [layout.resolve(key, "states") for key in states]
+    lin = passed(replace(point.reduced(observed, chosen), at=state), "linearize")
     if np.any(state.v) or system.pfaffian:
         return lin
     return replace(lin, judgement=_at_rest(layout, values, u, t, state.q))

@@ -415,8 +415,8 @@ def _swinging(rates: np.ndarray, moved: np.ndarray) -> np.ndarray:
             f"Found the rate {worst.real:.4g} per second at {abs(worst.imag):.4g} rad/s.",
             "Use st.linearize for all eigenvalues.",
         )
-    still = np.flatnonzero(np.abs(rates) <= moved)
-    return np.concatenate([still[::2], np.flatnonzero((swing > 0) & (np.abs(rates) > moved))])
+    unmoved = np.flatnonzero(np.abs(rates) <= moved)
+    return np.concatenate([unmoved[::2], np.flatnonzero((swing > 0) & (np.abs(rates) > moved))])
 
 
 def _dense(K: np.ndarray, M: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -426,11 +426,11 @@ def _dense(K: np.ndarray, M: np.ndarray, count: int) -> tuple[np.ndarray, np.nda
     inverse one, from a shift below the lowest, keeps them.
     """
     n = len(K)
-    rough = eigh(K, M, eigvals_only=True, subset_by_index=(0, count - 1))
-    moving = rough[rough > 1e-6 * np.abs(rough).max()]
+    lowest = eigh(K, M, eigvals_only=True, subset_by_index=(0, count - 1))
+    moving = lowest[lowest > 1e-6 * np.abs(lowest).max()]
     shift = 0.0
-    if rough[0] < 1e-3 * np.abs(rough).max():
-        shift = max(2 * abs(rough[0]), moving.min() if len(moving) else 1.0)
+    if lowest[0] < 1e-3 * np.abs(lowest).max():
+        shift = max(2 * abs(lowest[0]), moving.min() if len(moving) else 1.0)
     try:
         inverse, z = eigh(M, K + shift * M, subset_by_index=(n - count, n - 1))
     except np.linalg.LinAlgError:

@@ -186,7 +186,7 @@ class OperatingPoint:
             moving[axes] &= moving[axes].sum() == 1
         return np.flatnonzero(moving)
 
-    def reduced(self, outputs: Any, asked: list[tuple[np.ndarray, int]]) -> StateSpace:
+    def reduced(self, outputs: Any, preferred: list[tuple[np.ndarray, int]]) -> StateSpace:
         """Restrict to what can move: on the constraints, without coordinates that only drift."""
         _, J, B = self.matrices(self.y)
         self._require_cyclic(J)
@@ -200,7 +200,7 @@ class OperatingPoint:
                 f"Found that constraints and closed contacts hold all of {', '.join(labels)}.",
                 "Linearize where something is free, or leave out what holds it.",
             )
-        first = self._asked(asked, labels, kept)
+        first = self._first(preferred, labels, kept)
         chosen = self._chosen(tangent, kept, first)
         units = self.units[kept]
         back = np.linalg.inv(tangent[chosen])
@@ -228,10 +228,10 @@ class OperatingPoint:
             rounding=rounding, spin=self.spin,
         )  # fmt: skip
 
-    def _asked(self, asked: list, labels: list[str], kept: np.ndarray) -> list[int]:
+    def _first(self, preferred: list, labels: list[str], kept: np.ndarray) -> list[int]:
         """Return the places of the states that were asked for; coordinates bring velocities."""
         wanted: list[int] = []
-        for places, order in asked:
+        for places, order in preferred:
             flat = np.ravel(places).tolist()
             if self.turns:
                 flat = np.flatnonzero(self.rates[flat].any(axis=0)).tolist()
@@ -293,14 +293,14 @@ class OperatingPoint:
         # In units of mass, and of the pace of each row: below its last digits nothing is known.
         pace = np.maximum(rate, np.sqrt(slow))[:, None]
         least = _LEAST * np.where(fast, pace, pace**2) / units[:, None] * units
-        others = np.abs(A[np.ix_(alone, ~alone)])
-        tied = others > (64 * rounding + least)[np.ix_(alone, ~alone)]
+        coupling = np.abs(A[np.ix_(alone, ~alone)])
+        tied = coupling > (64 * rounding + least)[np.ix_(alone, ~alone)]
         if tied.any():
             i, j = np.argwhere(tied)[0]
             one, other = self.labels[chosen[alone][i]], self.labels[chosen[~alone][j]]
             raise StatementError(
                 f"'{one}' depends on '{other}', which was not asked for.",
-                f"Found the slope {others[i, j]:.3g} of its rate.",
+                f"Found the slope {coupling[i, j]:.3g} of its rate.",
                 f"Ask for '{other}' too, or leave `states` out.",
             )
 

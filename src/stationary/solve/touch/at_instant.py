@@ -32,7 +32,7 @@ class Instant:
     """One instant at which something may change; `settle` says what does.
 
     `look` gives the facts of a state now, or at a time, `energy` its energy, `forces` those of the
-    mode before; `rough` is rounding of accelerations besides, `more` how many times that of margins
+    mode before; `rounding` is that of accelerations besides, `more` how many times that of margins
     is allowed; the rubs `stopped` have come to rest; where the state has `jumped` nothing holds it
     any more, and contacts that it has `moved` are no longer where they were.
     """
@@ -44,7 +44,7 @@ class Instant:
     forces: Callable[[np.ndarray], np.ndarray]
     zeno: Zeno
     prefer: tuple[str, ...]
-    rough: float = 0.0
+    rounding: float = 0.0
     more: float = 1.0
     stopped: frozenset[int] = frozenset()
     jumped: bool = False
@@ -86,33 +86,33 @@ class Instant:
             raise Stopped("chatter", f"impacts do not end at t = {self.t:.6g}", self.t)
         y, facts, resting = self._rested(y, facts, near, struck, slow)
         struck = struck or bool(self.impacts)
-        still = self._still(facts, causes, struck, slow[facts.slips])
+        rests = self._still(facts, causes, struck, slow[facts.slips])
         away = frozenset(
             j
             for j in range(len(facts.touch.rubs))
             if before.sticks[j] and {gaps + 2 * j, gaps + 2 * j + 1} & set(causes)
         )
         where = np.flatnonzero(resting)
-        mode, answer = self._next(y, facts, where, still, causes, lost, away, struck)
+        mode, answer = self._next(y, facts, where, rests, causes, lost, away, struck)
         self.proven &= answer.proven
         self._tell(until, mode, facts)
         return y, mode, answer, facts, near & ~resting
 
     def _next(
-        self, y: np.ndarray, facts: Facts, where: np.ndarray, still: np.ndarray, causes: list[int],
+        self, y: np.ndarray, facts: Facts, where: np.ndarray, rests: np.ndarray, causes: list[int],
         lost: frozenset[int], away: frozenset[int], struck: bool,
     ) -> tuple[Mode, Answer]:  # fmt: skip
         """Return the mode that follows, and its forces; what has ended does not go on."""
-        before, any_ = self.before, Barred(rough=self.rough)
+        before, any_ = self.before, Barred(rounding=self.rounding)
         barred = [any_]
         if lost or away:
             barred.insert(
-                0, Barred(lost, away, self._ways(facts, self.forces(y), away), self.rough)
+                0, Barred(lost, away, self._ways(facts, self.forces(y), away), self.rounding)
             )
         if before.redundant and (lost or away) and not struck:
             # Of forces that are not unique, others may still do.
             try:
-                following = next_mode(facts, before, where, still, any_, self.prefer, same=True)
+                following = next_mode(facts, before, where, rests, any_, self.prefer, same=True)
                 z, gaps = following[1].z, facts.touch.gaps
                 values, noise = standing(facts, following[0], z)
                 ended = values <= self.more * noise
@@ -121,12 +121,12 @@ class Instant:
                 # Where none are left, all that is at its limit begins to slide at once.
                 full = np.flatnonzero(before.sticks * ended[gaps:].reshape(-1, 2).any(axis=1))
                 full = away | frozenset(full.tolist())
-                barred.insert(0, Barred(lost, full, self._ways(facts, z, full), self.rough))
+                barred.insert(0, Barred(lost, full, self._ways(facts, z, full), self.rounding))
             except Undecided:
                 pass
         while True:
             try:
-                return next_mode(facts, before, where, still, barred.pop(0), self.prefer)
+                return next_mode(facts, before, where, rests, barred.pop(0), self.prefer)
             except Undecided as undecided:
                 if undecided.kind == "several" or not barred:
                     raise
@@ -194,8 +194,8 @@ class Instant:
         self.proven &= proven
         which = np.flatnonzero(closing)
         speed = -float(facts.rate[facts.fixed + which].min())
-        rough = float(facts.value_rounding[facts.fixed + which].max())
-        series = self.zeno.ends(self.t, frozenset(which.tolist()), speed, rough)
+        rounding = float(facts.value_rounding[facts.fixed + which].max())
+        series = self.zeno.ends(self.t, frozenset(which.tolist()), speed, rounding)
         until, crowd = None, self.zeno.crowd if series is None else None
         if crowd is not None:
             end = room_ends(facts, crowd, lambda t, q, v: self.look(np.concatenate([q, v]), t))
@@ -262,15 +262,15 @@ class Instant:
 
     def _still(self, facts: Facts, causes: list[int], struck: bool, room: np.ndarray) -> np.ndarray:
         """Tell which rubs have no rate: they stuck, have come to rest, or were stopped."""
-        touch, still = facts.touch, np.zeros(len(facts.touch.rubs), dtype=bool)
+        touch, rests = facts.touch, np.zeros(len(facts.touch.rubs), dtype=bool)
         rates = facts.rate[facts.slips]
         for j, rub in enumerate(touch.rubs):
             entries = list(rub.entries)
             small = np.linalg.norm(rates[entries]) <= np.linalg.norm(room[entries])
             stuck = self.before.sticks[j] > 0 and not struck and not self.jumped
             ended = touch.gaps + 2 * j in causes and not struck and len(entries) == 1
-            still[j] = small or stuck or ended or j in self.stopped
-        return still
+            rests[j] = small or stuck or ended or j in self.stopped
+        return rests
 
     def _tell(self, until: float | None, mode: Mode, facts: Facts) -> None:
         """Note what has changed from one mode to the next; series of impacts end a little later."""

@@ -25,10 +25,10 @@ _GIVE = 1e-12
 
 
 class Unsolved(Exception):
-    """Raised where the solver of cone programs gives up; `told` is its own word."""
+    """Raised where the solver of cone programs gives up; `word` is its own."""
 
-    def __init__(self, told: str):
-        self.told = told
+    def __init__(self, word: str):
+        self.word = word
 
 
 class Programs:
@@ -85,7 +85,7 @@ def part(law: Any, kept: np.ndarray) -> tuple[Any, np.ndarray]:
     return replace(
         law, C=law.C[rows], c=law.c[rows], normal=law.fixed + np.arange(len(kept)),
         first=(law.fixed + len(kept) + np.cumsum(width) - width).astype(int),
-        width=width, owner=owner, rough=law.rough[units],
+        width=width, owner=owner, grip=law.grip[units],
     ), rows  # fmt: skip
 
 
@@ -109,13 +109,13 @@ class _Scaled:
         self.unit = max(
             np.abs(law.free / self.D).max(initial=0.0), np.abs(self.each * law.c).max(initial=0.0)
         ) or 1.0  # fmt: skip
-        rough = law.rough.copy()
-        rough[~own] /= self.unit * self.each[law.first[~own]]
+        grip = law.grip.copy()
+        grip[~own] /= self.unit * self.each[law.first[~own]]
         M = sparse.csc_matrix(
             sparse.diags(self.D) @ sparse.csc_matrix(law.M) @ sparse.diags(self.D)
         )
         self.law = replace(
-            law, M=M, free=law.free / self.D / self.unit, rough=rough,
+            law, M=M, free=law.free / self.D / self.unit, grip=grip,
             C=sparse.csr_matrix(sparse.diags(self.each) @ C), c=self.each * law.c / self.unit,
         )  # fmt: skip
 
@@ -128,10 +128,10 @@ class _Scaled:
 def _solved(law: Any, v: np.ndarray | None, close: float) -> tuple[np.ndarray, np.ndarray]:
     """Return velocities and impulses of the convex program of a law."""
     n, own = len(law.free), law.owner >= 0
-    units = np.concatenate([np.flatnonzero(own & (law.rough > 0)), np.flatnonzero(~own)])
+    units = np.concatenate([np.flatnonzero(own & (law.grip > 0)), np.flatnonzero(~own)])
     rubs = np.flatnonzero(~own)
     plain = np.ones(len(law.normal), dtype=bool)
-    plain[law.owner[own & (law.rough > 0)]] = False
+    plain[law.owner[own & (law.grip > 0)]] = False
     width = law.width[units]
     slips, mine = _ranges(law.first[units], width), np.repeat(np.arange(len(units)), width)
     # What follows the force of a contact slides on its cone; what has a limit has a slack instead.
@@ -141,7 +141,7 @@ def _solved(law: Any, v: np.ndarray | None, close: float) -> tuple[np.ndarray, n
     at_contact = own[units]
     rows[tops[at_contact]] = law.normal[law.owner[units[at_contact]]]
     rows[below] = slips
-    scale[below] = np.where(at_contact, law.rough[units], 1.0)[mine]
+    scale[below] = np.where(at_contact, law.grip[units], 1.0)[mine]
     C = sparse.vstack([law.C, sparse.csr_matrix((1, n))]).tocsr()
     c = np.append(law.c, 0.0)
     slack = sparse.csr_matrix(
@@ -151,7 +151,7 @@ def _solved(law: Any, v: np.ndarray | None, close: float) -> tuple[np.ndarray, n
     wide = sparse.csr_matrix((law.fixed + int(plain.sum()), len(rubs)))
     program = Cones(n + len(rubs))
     program.P = sparse.block_diag([law.M, sparse.csc_matrix((len(rubs), len(rubs)))], format="csc")
-    program.cost = np.concatenate([-law.M @ law.free, law.rough[rubs]])
+    program.cost = np.concatenate([-law.M @ law.free, law.grip[rubs]])
     smooth = law.normal[plain]
     program.zero(-sparse.hstack([C[: law.fixed], wide[: law.fixed]]), c[: law.fixed])
     program.least(-sparse.hstack([C[smooth], wide[law.fixed :]]), c[smooth])
@@ -159,7 +159,7 @@ def _solved(law: Any, v: np.ndarray | None, close: float) -> tuple[np.ndarray, n
     # A slip opens no gap: what the cone adds to it is taken back.
     if v is not None:
         speed = np.sqrt(np.bincount(mine, (law.C[slips] @ v + law.c[slips]) ** 2, len(units)))
-        known[tops] += np.where(at_contact, law.rough[units] * speed, 0.0)
+        known[tops] += np.where(at_contact, law.grip[units] * speed, 0.0)
     cone = program.package.SecondOrderConeT
     every = sparse.hstack([sparse.diags(scale) @ C[rows], slack])
     program.add(-every, known, *(cone(int(k) + 1) for k in width))

@@ -343,7 +343,7 @@ class Driver:
         y, t = piece.end, float(piece.t[-1])
         self.reached = t, y
         if event is not None:
-            together = left is not None and event.t >= t - 4 * np.spacing(abs(t))
+            at_border = left is not None and event.t >= t - 4 * np.spacing(abs(t))
             before = piece.evaluate(np.array([event.t]))[0]
             y = self._acted(event.t, before, event.y)
             self.reached = event.t, before
@@ -352,7 +352,7 @@ class Driver:
             if event.terminal:
                 return piece, y, True, True
             jumped = None if np.array_equal(before, y) else before
-            y = self._settled(t, y, left[1] if together and left else [], jumped=jumped)
+            y = self._settled(t, y, left[1] if at_border and left else [], jumped=jumped)
         elif left is not None:
             stop = self._stops(t, y)
             if stop is None:

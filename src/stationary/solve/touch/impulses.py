@@ -221,7 +221,7 @@ def _read(law: Law, v: np.ndarray, z: np.ndarray, weights: np.ndarray) -> Guess:
     force = np.sqrt(np.bincount(unit, z[rows] ** 2, len(does)))
     speed = np.sqrt(np.bincount(unit, u[rows] ** 2, len(does)))
     push = np.where(own, z[law.normal[law.owner]] if len(law.normal) else 0.0, 1.0)
-    does[(law.rough * push - force) * weights[law.first] < speed] = SLIDE
+    does[(law.grip * push - force) * weights[law.first] < speed] = SLIDE
     along[rows] = u[rows] / np.maximum(speed, 1e-300)[unit]
     return Guess(closed, does, along)
 
@@ -266,9 +266,7 @@ def _shown(
     own = law.owner >= 0
     shut = np.where(own, closed[law.owner] if len(closed) else False, True)
     was = np.where(own, guess.closed[law.owner] if len(closed) else False, True)
-    limit = np.where(
-        own, law.rough * np.maximum(z[n[law.owner]] if len(n) else 0.0, 0.0), law.rough
-    )
+    limit = np.where(own, law.grip * np.maximum(z[n[law.owner]] if len(n) else 0.0, 0.0), law.grip)
     force, speed, forward = np.zeros(len(does)), np.zeros(len(does)), np.zeros(len(does))
     for k in range(int(law.width.max())):
         some = np.flatnonzero(law.width > k)
@@ -284,7 +282,7 @@ def _shown(
     does[stops] = STICK
     # What has just closed sticks until it is seen to slide; what is smooth slides whatever happens.
     does[shut & ~was] = STICK
-    does[law.rough <= 0] = SLIDE
+    does[law.grip <= 0] = SLIDE
     for k in range(int(law.width.max())):
         some = np.flatnonzero((law.width > k) & (does == SLIDE))
         rows = law.first[some] + k

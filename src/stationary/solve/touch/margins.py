@@ -63,8 +63,8 @@ def standing(facts: Facts, mode: Mode, z: np.ndarray) -> tuple[np.ndarray, np.nd
         pulls = facts.sums + facts.pull_rounding(z) / ROUNDING
         strength = strength + pulls / np.maximum(np.diag(facts.W), 1e-300)
     closed = mode.closed > 0
-    rough = facts.value_rounding[facts.gaps]
-    noise = np.where(closed, ROUNDING * strength[facts.gaps], rough).tolist()
+    rounding = facts.value_rounding[facts.gaps]
+    noise = np.where(closed, ROUNDING * strength[facts.gaps], rounding).tolist()
     values = np.where(closed, z[facts.gaps], facts.value[facts.gaps]).tolist()
     for j, rub in enumerate(touch.rubs):
         rows = [facts.fixed + touch.gaps + k for k in rub.entries]

@@ -85,7 +85,7 @@ class Barred:
     #: Along what each of these begins to slide: against the force that held it.
     ways: dict[int, tuple[float, ...]] = field(default_factory=dict)
     #: What is rounding of accelerations besides, of what they are summed from.
-    rough: float = 0.0
+    rounding: float = 0.0
 
     def away(self, j: int, width: int) -> tuple[Choice, ...]:
         """Return the directions into which something at rest may break away."""
@@ -95,12 +95,12 @@ class Barred:
 
 
 def next_mode(
-    facts: Facts, before: Mode, near: Iterable[int], still: np.ndarray, barred: Barred,
+    facts: Facts, before: Mode, near: Iterable[int], rests: np.ndarray, barred: Barred,
     prefer: tuple[str, ...], same: bool = False,
 ) -> tuple[Mode, Answer]:  # fmt: skip
     """Return the mode in which a state goes on, and its accelerations and forces.
 
-    `near` are the contacts that have no gap and no rate; `still` says which rubs have no rate. If
+    `near` are the contacts that have no gap and no rate; `rests` says which rubs have no rate. If
     it is to be the `same` as before, only forces are looked for.
     """
     touch, near = facts.touch, set(near)
@@ -111,11 +111,11 @@ def next_mode(
     units, which = [], []
     at_gap = {rub.gap: j for j, rub in enumerate(touch.rubs) if rub.gap is not None}
     for i in sorted(near):
-        units.append(_contact(facts, i, at_gap.get(i), slips, before, still, barred))
+        units.append(_contact(facts, i, at_gap.get(i), slips, before, rests, barred))
         which.append((i, at_gap.get(i)))
     for j, rub in enumerate(touch.rubs):
         if rub.gap is None:
-            units.append(_rub(facts, j, slips, still, barred))
+            units.append(_rub(facts, j, slips, rests, barred))
             which.append((None, j))
     sizes = facts.sums.copy()
     for unit in units:
@@ -128,7 +128,7 @@ def next_mode(
         sizes,
         facts.fixed,
         tuple(units),
-        lambda z: barred.rough * facts.sums + facts.pull_rounding(z),
+        lambda z: barred.rounding * facts.sums + facts.pull_rounding(z),
     )
     if same:
         answer = law.tried(tuple(_as(before, touch, *x) for x in zip(units, which)))
@@ -154,7 +154,7 @@ def next_mode(
     for j, rub in enumerate(touch.rubs):
         if len(rub.entries) > 1 and not sticks[j]:
             # What begins to slide keeps its direction until it has a rate.
-            anchor[list(rub.entries)] = float(still[j] and np.any(along[list(rub.entries)]))
+            anchor[list(rub.entries)] = float(rests[j] and np.any(along[list(rub.entries)]))
     held = np.concatenate([closed, np.repeat(sticks, _widths(touch))])
     share = np.zeros(len(held))
     if answer.redundant:
@@ -167,12 +167,12 @@ def next_mode(
 
 def held_at_rest(facts: Facts, mode: Mode, rubs: list[int], prefer: tuple[str, ...]) -> np.ndarray:
     """Tell which rubs would stick, were these at rest."""
-    still, near = mode.sticks > 0, np.flatnonzero(mode.closed)
-    still[rubs] = True
+    rests, near = mode.sticks > 0, np.flatnonzero(mode.closed)
+    rests[rubs] = True
     try:
-        return next_mode(facts, mode, near, still, Barred(), prefer)[0].sticks > 0
+        return next_mode(facts, mode, near, rests, Barred(), prefer)[0].sticks > 0
     except Undecided:
-        return np.zeros(len(still), dtype=bool)
+        return np.zeros(len(rests), dtype=bool)
 
 
 def _independent(facts: Facts, held: np.ndarray) -> np.ndarray:
@@ -289,7 +289,13 @@ def _direction(facts: Facts, j: int) -> tuple[float, ...]:
 
 
 def _contact(
-    facts: Facts, i: int, j: int | None, slips: int, before: Mode, still: np.ndarray, barred: Barred
+    facts: Facts,
+    i: int,
+    j: int | None,
+    slips: int,
+    before: Mode,
+    rests: np.ndarray,
+    barred: Barred,
 ) -> Unit:
     row, name = facts.fixed + i, facts.touch.names[i]
     away = () if i in barred.closed else (Choice("closed"),)
@@ -301,19 +307,19 @@ def _contact(
     mu = float(facts.moving[rub.entries[0]])
     if not away:
         return Unit(name, row, rows, mu, mu, (Choice("open"),), False)
-    if not still[j]:
+    if not rests[j]:
         choices = (Choice("slide", _direction(facts, j)), Choice("open"))
         return Unit(name, row, rows, mu, mu, choices, True)
     stay = () if j in barred.sticks else (Choice("stick"),)
     return Unit(name, row, rows, mu, mu, (*stay, *barred.away(j, len(rows)), Choice("open")), False)
 
 
-def _rub(facts: Facts, j: int, slips: int, still: np.ndarray, barred: Barred) -> Unit:
+def _rub(facts: Facts, j: int, slips: int, rests: np.ndarray, barred: Barred) -> Unit:
     rub = facts.touch.rubs[j]
     rows = tuple(slips + k for k in rub.entries)
     first = rub.entries[0]
     moving, rest = float(facts.moving[first]), float(facts.rest[first])
-    if not still[j]:
+    if not rests[j]:
         way = Choice("slide", _direction(facts, j))
         return Unit(rub.name, None, rows, moving, rest, (way,), True)
     stay = () if j in barred.sticks else (Choice("stick"),)

@@ -320,7 +320,7 @@ class Stepper:
         slope, drive = law.C[base : base + gaps], rows.drive[:gaps]
         comes = gap + h * (slope @ law.free + drive) <= 0
         fresh = comes & guess.closed & ~self.shut[rows.places[:gaps]] & (gap > 0)
-        if not np.any(law.rough > 0) or not fresh.any():
+        if not np.any(law.grip > 0) or not fresh.any():
             return closing
         touch = gap <= _STRAIGHT * h * np.abs(slope @ law.free + drive).max()
         kept = np.flatnonzero(comes | touch | self.shut[rows.places[:gaps]])
@@ -364,12 +364,12 @@ class Stepper:
         owner = self.owner[units]
         place = np.where(owner >= 0, np.searchsorted(rows.places[:gaps], owner), -1)
         limit = np.where(rests[units], rows.rest[first], rows.size[first])
-        rough = limit * np.where(owner >= 0, 1.0, h)
+        grip = limit * np.where(owner >= 0, 1.0, h)
         base = len(held)
         self.units = units
         c = np.concatenate([held, rows.drive])
         return Law(M, free, C, c, base, base + np.arange(gaps), base + gaps + first,
-                   self.width[units], place, rough)  # fmt: skip
+                   self.width[units], place, grip)  # fmt: skip
 
     def _guess(self, rows: Rows) -> Guess:
         """Return what was in the last step."""
@@ -488,7 +488,7 @@ def stepped(
     except KeyboardInterrupt:
         status = Status("interrupted", "stopped from the keyboard; what there is was kept")
     except Unsolved as end:
-        status = Status("stalled", f"no impulses were found near t = {now:.6g}: {end.told}")
+        status = Status("stalled", f"no impulses were found near t = {now:.6g}: {end.word}")
     finally:
         progress.close()
     if times[-1] < now:
@@ -501,8 +501,8 @@ def stepped(
         message = f"friction and contact are missed by {part:.1e} of velocities near t = {at:.6g}"
         status = Status("inaccurate", message)
     elif status == "done" and part > _TOLD:
-        told = f"friction and contact are missed by up to {part:.1e} of velocities"
-        status = Status("done", f"{status.message}; {told}")
+        missed = f"friction and contact are missed by up to {part:.1e} of velocities"
+        status = Status("done", f"{status.message}; {missed}")
     return (
         np.array(times), np.array(states), sparse.vstack(forces).tocsr(), status, tuple(kept)
     )  # fmt: skip

@@ -121,9 +121,9 @@ def _seen(
         # Rates of one unit have one weight: it is a length that is projected.
         aim[rows] = z[rows] - u[rows] / w[law.first][unit]
         push = np.where(law.owner >= 0, np.maximum(aim[n[law.owner]], 0.0) if len(n) else 0.0, 1.0)
-        limit = law.rough * push
+        limit = law.grip * push
         wide = np.sqrt(np.bincount(unit, aim[rows] ** 2, len(does)))
-        does[(wide > limit) | (law.rough <= 0)] = SLIDE
+        does[(wide > limit) | (law.grip <= 0)] = SLIDE
         part = np.minimum(limit / np.maximum(wide, 1e-300), 1.0)
         off[rows] = w[law.first][unit] * (z[rows] - part[unit] * aim[rows])
         along[rows] = -aim[rows] / np.maximum(wide, 1e-300)[unit]

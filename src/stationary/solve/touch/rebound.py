@@ -169,13 +169,13 @@ def bounced(driver: Driver, t: float, y: np.ndarray, end: float) -> Iterator[Pie
     if rebounds is None or (left is not None and driver.fresh[left].power != 1):
         return
     begin, facts = t, driver.known[0]
-    rough = [_CLEAR * x for x in facts.value_rounding.tolist()]
+    rounding = [_CLEAR * x for x in facts.value_rounding.tolist()]
     names, p = driver.kernel.touch.names, driver.legs.values(t)
     extent, first = driver.extent, driver.starts[0].copy()
     first[driver.kernel.size :] = 0.0
     # Times are rounded, states are not: what is lost of each time is added to the next.
     late = 0.0
-    while (rebound := _next(rebounds, driver, t, y, p, left, rough, late)) is not None:
+    while (rebound := _next(rebounds, driver, t, y, p, left, rounding, late)) is not None:
         soon, until, i, terms, after, strike = rebound
         if until >= end:
             break
@@ -200,13 +200,13 @@ def bounced(driver: Driver, t: float, y: np.ndarray, end: float) -> Iterator[Pie
 
 def _next(
     rebounds: Rebounds, driver: Driver, t: float, y: np.ndarray, p: np.ndarray, left: int | None,
-    rough: list[float], late: float,
+    rounding: list[float], late: float,
 ) -> tuple[float, float, int, np.ndarray, np.ndarray, Strike] | None:  # fmt: skip
     """Return how long a flight takes, when it ends, and what happens there, if that is clear."""
     terms, parabolas = rebounds.ahead(t, y, p)
     soon, i = inf, -1
     for k, c in enumerate(parabolas):
-        zero = _again(c) if k == left else _zero(c, rough[k])
+        zero = _again(c) if k == left else _zero(c, rounding[k])
         if zero is None:
             return None
         if zero < soon:
@@ -218,7 +218,7 @@ def _next(
     before = _at(y, terms, soon)
     v, strike, values, sizes = rebounds.strike(until, before, p, i)
     slow = _CLEAR * 64 * _EPS * strike.fast
-    rooms = [max(a, _CLEAR * 64 * _EPS * b) for a, b in zip(rough, sizes)]
+    rooms = [max(a, _CLEAR * 64 * _EPS * b) for a, b in zip(rounding, sizes)]
     if not (strike.rate < -slow and strike.back > slow):
         return None
     if strike.back**2 <= 2 * rooms[i] * strike.pull:

@@ -36,12 +36,12 @@ class Law:
     first: np.ndarray
     width: np.ndarray
     owner: np.ndarray
-    rough: np.ndarray
+    grip: np.ndarray
 
     @property
     def coupled(self) -> bool:
         """Whether friction follows the force of a contact."""
-        return bool(np.any((self.owner >= 0) & (self.rough > 0)))
+        return bool(np.any((self.owner >= 0) & (self.grip > 0)))
 
     @cached_property
     def moves(self) -> np.ndarray:
@@ -99,7 +99,7 @@ def missed(law: Law, v: np.ndarray, z: np.ndarray, weights: np.ndarray) -> float
         pushes = np.where(law.owner >= 0, z[n[law.owner]] if len(n) else 0.0, 1.0)
         aim = z[rows] - u[rows] / w[law.first][unit]
         wide = np.sqrt(np.bincount(unit, aim**2, len(law.first)))
-        part = np.minimum(law.rough * np.maximum(pushes, 0.0) / np.maximum(wide, 1e-300), 1.0)
+        part = np.minimum(law.grip * np.maximum(pushes, 0.0) / np.maximum(wide, 1e-300), 1.0)
         off[rows] = w[law.first][unit] * np.abs(z[rows] - part[unit] * aim)
     return float(off.max()) / size
 
@@ -132,7 +132,7 @@ def of_guess(
         held[law.first[sticks[law.width[sticks] > k]] + k] = True
         some = slides[law.width[slides] > k]
         rows, own = law.first[some] + k, law.owner[some] >= 0
-        against = -law.rough[some] * guess.along[rows]
+        against = -law.grip[some] * guess.along[rows]
         impulses[rows[~own]] = against[~own]
         carried.append((rows[own], law.normal[law.owner[some[own]]], against[own]))
     rows = np.flatnonzero(held)

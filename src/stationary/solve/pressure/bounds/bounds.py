@@ -123,7 +123,7 @@ def pressure_bounds(
     functional, rest = scene.functional(of)
     low, high = extremes(scene, functional)
     ends = (float(functional @ low[1].twist) + rest, float(functional @ high[1].twist) + rest)
-    bounds = told(scene, str(of), ends, (low, high))
+    bounds = bounds_of(scene, str(of), ends, (low, high))
     row = np.linalg.solve(scene.rates.T, functional) / scene.speed
     passed(bounds, "pressure_bounds", scene=scene, value=(row, rest))
     return bounds if prove is None else proven(scene, bounds, functional, rest, prove)
@@ -151,7 +151,7 @@ def _band(scene: Scene, of: Any, span: Any) -> PressureBounds:
     across = np.array([0.0, 0.0, 1.0])
     low, high = extremes(scene, across)
     a, b = (float(s.twist[2]) / scene.size * scene.speed for _, s in (low, high))
-    return band_of(scene, told(scene, "phi.dot", (a, b), (low, high)), of, (first, last))
+    return band_of(scene, bounds_of(scene, "phi.dot", (a, b), (low, high)), of, (first, last))
 
 
 def _power(scene: Scene) -> PressureBounds:
@@ -159,7 +159,7 @@ def _power(scene: Scene) -> PressureBounds:
     (low, first, least), (high, last, most) = power_ends(scene)
     if abs(low) < _ROUNDING * high:
         low = 0.0
-    bounds = told(scene, "power", (low * unit, high * unit), ((first, least), (last, most)))
+    bounds = bounds_of(scene, "power", (low * unit, high * unit), ((first, least), (last, most)))
     if "outer" not in (least.kind, most.kind):
         return passed(bounds, "pressure_bounds", scene=scene, value=None)
     words = "no pressure goes beyond in any mode of the finger, but an end need not be attained"
@@ -174,7 +174,7 @@ def _centre(scene: Scene, count: int) -> PressureBounds:
     far = np.hypot(border[:, 0], border[:, 1])
     ends = float(far.min()) * scene.size, float(far.max()) * scene.size
     inside = _around(border)
-    bounds = told(
+    bounds = bounds_of(
         scene, "the centre of rotation", (0.0 if inside else ends[0], ends[1]), (low, high)
     )
     words = f"the border of the locus is where programs along {count} rays change their sign, to "
@@ -194,7 +194,7 @@ def _around(border: np.ndarray) -> bool:
     return bool(abs(np.sum((turn + np.pi) % (2 * np.pi) - np.pi)) > np.pi)
 
 
-def told(
+def bounds_of(
     scene: Scene, of: str, ends: tuple[float, float],
     ends_: tuple[tuple[Mode, Summit], tuple[Mode, Summit]],
 ) -> PressureBounds:  # fmt: skip

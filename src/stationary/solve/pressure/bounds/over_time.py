@@ -96,9 +96,9 @@ def _fence(scene: Scene) -> tuple[np.ndarray, np.ndarray, float]:
 
 def _aligned(scene: Scene, normal: np.ndarray, corner: np.ndarray, sense: float) -> float:
     """Return the angle at which another corner comes to the fence: an edge of the hull is at it."""
-    others = np.array(scene.support.points) - corner
-    others = others[np.hypot(*others.T) > 1e-9 * scene.size]
-    now = np.arctan2(others[:, 1], others[:, 0]) + scene.q[2]
+    arms = np.array(scene.support.points) - corner
+    arms = arms[np.hypot(*arms.T) > 1e-9 * scene.size]
+    now = np.arctan2(arms[:, 1], arms[:, 0]) + scene.q[2]
     ahead = np.arctan2(normal[1], normal[0])
     # Seen from the corner all others are before the fence; they turn until the first is along it.
     turn = np.pi / 2 - sense * ((now - ahead + np.pi) % (2 * np.pi) - np.pi)

@@ -107,10 +107,10 @@ def greatest_power(rest: Rest, mode: Mode, start: np.ndarray) -> Summit:
     for turn in range(_TURNS if rest.radius else 1):
         affine, z, masses = _central(mode, points, z)
         counts = {int((masses > least).sum()): least for least in _BEARS}
-        for least, still in product(counts.values(), (False, True)):
+        for least, pivots in product(counts.values(), (False, True)):
             # What bears almost nothing on the path, or hardly moves, may do so at its end, or not.
             bears = masses > least
-            settled = _saddle(rest, mode, points, points[bears], affine, z, masses[bears], still)
+            settled = _saddle(rest, mode, points, points[bears], affine, z, masses[bears], pivots)
             if settled is not None:
                 return settled
         twist = mode.base + mode.free @ z
@@ -183,7 +183,7 @@ def _velocities(mode: Mode, points: np.ndarray) -> tuple[np.ndarray, ...]:
 
 def _saddle(
     rest: Rest, mode: Mode, every: np.ndarray, points: np.ndarray, affine: np.ndarray,
-    z: np.ndarray, masses: np.ndarray, still: bool,
+    z: np.ndarray, masses: np.ndarray, pivots: bool,
 ) -> Summit | None:  # fmt: skip
     """Take a pressure of greatest power on known points to rounding, by Newton's method.
 
@@ -196,10 +196,10 @@ def _saddle(
         points, masses = joined(points[order], masses[order], _ALIKE)
     speed = np.hypot(*field(mode.base + mode.free @ z, points).T)
     slow, size, count = int(speed.argmin()), len(z), len(points)
-    still = still and bool(size)
-    if still and not speed[slow] < _STILL * speed.max():
+    pivots = pivots and bool(size)
+    if pivots and not speed[slow] < _STILL * speed.max():
         return None
-    if still:
+    if pivots:
         P, Q, p, q = _velocities(mode, points[slow : slow + 1])
         z = np.linalg.lstsq(np.vstack([p, q]), -np.append(P, Q), rcond=None)[0]
     first, arms = np.arctan2(*(points - rest.middle).T[::-1]), np.eye(3)[0]
@@ -225,18 +225,18 @@ def _saddle(
 
     u = np.concatenate([affine, z, masses, first[:moves]])
     # About a point at rest the motion is known, and its force whatever is missing.
-    asked = np.delete(np.arange(len(u)), 3 + np.arange(size * still))
-    tiny, off, long = 1e-200, left(u)[asked], 1.0
+    unknowns = np.delete(np.arange(len(u)), 3 + np.arange(size * pivots))
+    tiny, off, long = 1e-200, left(u)[unknowns], 1.0
     for _ in range(_NEWTON):
         if long <= _SHORT or np.abs(off).max() < 1e-15 * WEIGHT:
             break
-        steps = 1j * tiny * np.eye(len(u))[asked]
-        J = np.stack([np.imag(left(u + k)[asked]) / tiny for k in steps], axis=1)
+        steps = 1j * tiny * np.eye(len(u))[unknowns]
+        J = np.stack([np.imag(left(u + k)[unknowns]) / tiny for k in steps], axis=1)
         step = np.linalg.lstsq(J, off, rcond=1e-14)[0]
         while long > _SHORT:
             new = u.copy()
-            new[asked] -= long * step
-            after = left(new)[asked]
+            new[unknowns] -= long * step
+            after = left(new)[unknowns]
             if np.abs(after).max() < (1 - 0.1 * long) * np.abs(off).max():
                 u, off, long = new, after, min(4 * long, 1.0)
                 break

@@ -107,18 +107,18 @@ def in_balance(mode: Mode, summit: Summit) -> tuple[np.ndarray, float]:
     What rests gives the force that is missing, up to its limit.
     """
     twist, x, m = summit.twist, summit.points, summit.masses
-    still = _still(twist, x)
-    ways = _ways(twist, x, still)
+    resting = _still(twist, x)
+    ways = _ways(twist, x, resting)
     left = max(abs(float(m.sum()) - 1), float(np.abs(m @ x).max()))
     rows = [mode.balance(w, twist) for w in mode.free.T]
     count = len(rows)
     rows = np.array([*rows, *mode.cone]).reshape(-1, 3)
     pull = rows @ _wrench(x, m, ways)
-    load = float(m[still].sum())
+    load = float(m[resting].sum())
     if not load > 0:
         off = np.concatenate([np.abs(pull[:count]), -pull[count:]])
         return ways, max(left, float(off.max(initial=0.0)))
-    q = m[still] @ x[still] / load
+    q = m[resting] @ x[resting] / load
     arms = rows[:, :2] + rows[:, 2:] * np.array([-q[1], q[0]])
     force = np.linalg.lstsq(arms[:count], -pull[:count], rcond=None)[0] if count else np.zeros(2)
     if count == 1 and len(rows) > 1:
@@ -126,7 +126,7 @@ def in_balance(mode: Mode, summit: Summit) -> tuple[np.ndarray, float]:
     after = pull + arms @ force
     off = np.concatenate([np.abs(after[:count]), -after[count:]])
     left = max(left, float(off.max(initial=0.0)), float(np.linalg.norm(force)) - load)
-    ways[still] = force / load
+    ways[resting] = force / load
     return ways, left
 
 
@@ -173,11 +173,11 @@ def _still(twist: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.array([hypot(u - turn * b, v + turn * a) <= slow for a, b in x.tolist()])
 
 
-def _ways(twist: np.ndarray, x: np.ndarray, still: np.ndarray) -> np.ndarray:
+def _ways(twist: np.ndarray, x: np.ndarray, resting: np.ndarray) -> np.ndarray:
     """Return the directions in which points move, none for those that rest."""
     v = field(twist, x)
     speed = np.sqrt(v[:, 0] ** 2 + v[:, 1] ** 2)
-    speed[still] = np.inf
+    speed[resting] = np.inf
     return v / np.maximum(speed, 1e-300)[:, None]
 
 
@@ -213,8 +213,8 @@ def _slopes(
 ) -> np.ndarray:  # fmt: skip
     """Return the derivative of ⟨w·v̂⟩ + λ·q along each free motion; places at rest move on."""
     (tx, ty, tw), (wx, wy, ww) = summit.twist.tolist(), witness.tolist()
-    twist, still = summit.twist, _still(summit.twist, summit.points).tolist()
-    atoms = list(zip(summit.points.tolist(), summit.masses.tolist(), ways.tolist(), still))
+    twist, resting = summit.twist, _still(summit.twist, summit.points).tolist()
+    atoms = list(zip(summit.points.tolist(), summit.masses.tolist(), ways.tolist(), resting))
     load = _wrench(summit.points, summit.masses, ways)
     plane = mode.normal
     force = mode.force

@@ -45,9 +45,9 @@ def kinked(
         return None
     beyond = np.linalg.solve(moves.T, mode.free.T @ functional)
     ways = [mode.balance(w, twist) for w in mode.free.T]
-    wedge, others, fixed = _around(rest, corner, np.sign(twist[2]))
+    wedge, far_corners, fixed = _around(rest, corner, np.sign(twist[2]))
     # All rows are of w·v̂ for the two witnesses, and of −λ·x.
-    places = np.vstack([_samples(rest, c, others), fixed[0]])
+    places = np.vstack([_samples(rest, c, far_corners), fixed[0]])
     v = field(twist, places)
     v = np.vstack([v[: len(v) - len(fixed[0])], fixed[1]])
     e = v / np.hypot(*v.T)[:, None]
@@ -67,7 +67,7 @@ def kinked(
         border = lowest(rest, twist[None], witness[None], affine[None])[0]
         low = min(
             float((rows[len(places) - len(fixed[0]) :] @ y).min(initial=np.inf)),
-            float(border[others].min(initial=np.inf)),
+            float(border[far_corners].min(initial=np.inf)),
             _on_arc(arms @ y[:2], span) - float(c @ y[2:]),
         )
         if low > _ROUNDING:
@@ -95,27 +95,27 @@ def _around(
     if rest.feet:
         return None, np.delete(every, corner), (np.zeros((0, 2)), np.zeros((0, 2)))
     if count == 2:
-        sides, others = rest.corners[[1 - corner]] - c, every[:0]
+        sides, far_corners = rest.corners[[1 - corner]] - c, every[:0]
     else:
         after, before = (corner + 1) % count, (corner - 1) % count
         sides = rest.corners[[after, before] if rest.sense > 0 else [before, after]] - c
-        others = np.delete(every, [corner, before])
+        far_corners = np.delete(every, [corner, before])
     goes = sense * np.stack([-sides[:, 1], sides[:, 0]], axis=1)
     angle = np.arctan2(goes[:, 1], goes[:, 0])
     wide = (angle[-1] - angle[0]) % (2 * np.pi)
     ends = np.vstack([c + sides, np.tile(c, (len(sides), 1))])
-    return (angle[0] + wide / 2, wide / 2), others, (ends, np.vstack([goes, goes]))
+    return (angle[0] + wide / 2, wide / 2), far_corners, (ends, np.vstack([goes, goes]))
 
 
-def _samples(rest: Rest, c: np.ndarray, others: np.ndarray) -> np.ndarray:
+def _samples(rest: Rest, c: np.ndarray, far_corners: np.ndarray) -> np.ndarray:
     """Return points of pieces of the border, also where they pass close by a corner."""
     if rest.feet:
-        return rest.corners[others]
+        return rest.corners[far_corners]
     edges, along = rest.grid
     close, places, _ = rest.beside(c)
     edges, along = np.append(edges, close), np.append(along, places)
-    kept = np.isin(edges, others)
-    ends = np.vstack([rest.corners[others], np.roll(rest.corners, -1, axis=0)[others]])
+    kept = np.isin(edges, far_corners)
+    ends = np.vstack([rest.corners[far_corners], np.roll(rest.corners, -1, axis=0)[far_corners]])
     return np.vstack([rest.at(edges[kept], along[kept])[0], ends])
 
 

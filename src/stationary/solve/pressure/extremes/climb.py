@@ -55,8 +55,8 @@ class Climb:
     def exact(self, end: End) -> Answer:
         """Return the program at an end with columns that move."""
         c, s = cos(end.angle), sin(end.angle)
-        asked = self.ask(end.x, end.y, c, s, EXACT)
-        return end.answer if asked is None else asked[0]
+        best = self.ask(end.x, end.y, c, s, EXACT)
+        return end.answer if best is None else best[0]
 
     def ask(self, x: float, y: float, c: float, s: float, rounds: int = 0):
         """Return the program at a motion, for a direction, and its gradient; None off the mode."""
@@ -98,15 +98,15 @@ class Climb:
         low, high, inside = 0.0, inf, None
         size = float(np.abs(self.start).max())
         for _ in range(_ASKS):
-            asked = self.ask(reach * c, reach * s, c, s)
+            reply = self.ask(reach * c, reach * s, c, s)
             new = nan
-            if asked is None:
+            if reply is None:
                 high = reach
             else:
-                answer, gx, gy = asked
+                answer, gx, gy = reply
                 slope = c * gx + s * gy
                 if answer.value < 0 and answer.balanced:
-                    low, inside = reach, asked
+                    low, inside = reach, reply
                 else:
                     high = reach
                 new = reach - answer.value / slope if slope > 0 else nan
@@ -183,9 +183,9 @@ class Climb:
             if det > 1e-12 * hypot(ax, ay) * hypot(bx, by):
                 u, v = ax * left.x + ay * left.y, bx * right.x + by * right.y
                 x, y = (u * by - v * ay) / det, (ax * v - bx * u) / det
-                told = (atan2(y, x) - left.angle + pi) % (2 * pi) - pi
-                if 0 < told < wide:
-                    angle, reach = left.angle + told, hypot(x, y)
+                ahead = (atan2(y, x) - left.angle + pi) % (2 * pi) - pi
+                if 0 < ahead < wide:
+                    angle, reach = left.angle + ahead, hypot(x, y)
                     size = min(abs(most), abs(float(functional @ self.at(x, y))))
                     if abs(p * x + q * y - most) < close * size:
                         return best

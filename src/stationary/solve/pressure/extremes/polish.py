@@ -377,17 +377,17 @@ class Polisher:
         arrays = base, moves.T.ravel(), mode.free.T.ravel(), force, aim
         given = np.array([*(x for k in arrays for x in k.tolist()), *self._geometry(atoms),
                           self.grip])  # fmt: skip
-        still = np.array([k == "still" for k in atoms.kinds])
+        resting = np.array([k == "still" for k in atoms.kinds])
         loose = np.array([k != "fixed" for k in atoms.kinds])
-        place = np.where(still, atoms.angle, atoms.along)
+        place = np.where(resting, atoms.angle, atoms.along)
         first, known = atoms.masses, bool(np.any(y))
         # Moves are orthonormal.
         u = np.concatenate([moves.T @ (twist - base), first, place[loose], y])
         # How far a step goes at most: masses, and places.
         most = np.full(count, 0.25 if not rest.radius else 0.1)
-        most[still] = 0.5
+        most[resting] = 0.5
         most = np.concatenate([np.full(count, 0.3), most[loose]])
-        held, edges = slice(ways, ways + count), np.flatnonzero(~still[loose]) + ways + count
+        held, edges = slice(ways, ways + count), np.flatnonzero(~resting[loose]) + ways + count
         worst = missed = np.inf
         for turn in range(_STEPS):
             (both,) = function(u, given)
@@ -420,15 +420,15 @@ class Polisher:
                 break
         z, m, y = u[:ways], u[held], u[-5:]
         place[loose] = u[ways + count : -5]
-        atoms = replace(atoms, along=np.where(still, atoms.along, place),
-                        angle=np.where(still, place, atoms.angle), masses=m)  # fmt: skip
+        atoms = replace(atoms, along=np.where(resting, atoms.along, place),
+                        angle=np.where(resting, place, atoms.angle), masses=m)  # fmt: skip
         if count > 1 and m.min() < -1e-12:
             # The first to lose its load on the way.
             had = np.maximum(first, 1e-12)
             k = int(np.where(m < -1e-12, had / (had - np.minimum(m, 0.0)), np.inf).argmin())
             return z, replace(atoms, masses=np.maximum(m, 0.0)), y * 0, ("leaves", k)
         if not rest.radius:
-            off = np.where(loose & ~still, np.maximum(-place, place - 1), -1.0)
+            off = np.where(loose & ~resting, np.maximum(-place, place - 1), -1.0)
             if off.max() > 0:
                 return z, atoms, y * 0, ("corner", int(off.argmax()))
         if worst > 1e-9 * max(WEIGHT, np.abs(y).max()) or missed > 1e-11 * WEIGHT:

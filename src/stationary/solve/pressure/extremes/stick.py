@@ -58,7 +58,7 @@ def last_of(
 
     shorts: dict[tuple[float, int], tuple[float, Answer]] = {}
 
-    def asked(k: int, place: float, rounds: int) -> Answer:
+    def missed_at(k: int, place: float, rounds: int) -> Answer:
         return single.least(start + place * way, -mode.cone[k], way, rounds=rounds)
 
     def short(place: float, rounds: int = ROUGH) -> tuple[float, Answer]:
@@ -68,16 +68,16 @@ def last_of(
         return shorts[place, rounds]
 
     def worst_of(place: float, rounds: int) -> tuple[float, Answer]:
-        rough = [asked(0, place, ROUGH)]
-        if rounds != ROUGH or rough[0].value <= 0.1:
-            rough.append(asked(1, place, ROUGH))
-        first = max(range(len(rough)), key=lambda k: rough[k].value)
-        worst = rough[first]
+        coarse = [missed_at(0, place, ROUGH)]
+        if rounds != ROUGH or coarse[0].value <= 0.1:
+            coarse.append(missed_at(1, place, ROUGH))
+        first = max(range(len(coarse)), key=lambda k: coarse[k].value)
+        worst = coarse[first]
         if rounds != ROUGH:
-            worst = asked(first, place, rounds)
+            worst = missed_at(first, place, rounds)
             # Columns that move lower a value: the other is worse only if it is so without them.
-            if rough[1 - first].value > worst.value:
-                worst = max(worst, asked(1 - first, place, rounds), key=lambda a: a.value)
+            if coarse[1 - first].value > worst.value:
+                worst = max(worst, missed_at(1 - first, place, rounds), key=lambda a: a.value)
         return worst.value, worst
 
     steep = abs(float(functional @ way))

@@ -40,14 +40,14 @@ def driven(mode: Mode, points: np.ndarray, loads: np.ndarray) -> np.ndarray:
     assert mode.force is not None
     unit = mode.force / (mode.force @ mode.force)
     free = ways_across(mode.force)
-    z, still = motions(points, loads, np.tile(unit, (count, 1)), np.tile(free, (count, 1, 1)))
+    z, resting = motions(points, loads, np.tile(unit, (count, 1)), np.tile(free, (count, 1, 1)))
     twists = unit + z @ free.T
     e = fields(twists, points)
     e /= np.maximum(np.linalg.norm(e, axis=2, keepdims=True), 1e-300)
     turn = points[..., 0] * e[..., 1] - points[..., 1] * e[..., 0]
     wrench = np.stack([(loads * k).sum(axis=1) for k in (e[..., 0], e[..., 1], turn)], 1)
     off = np.abs(wrench @ free).max(axis=1) > 1e-9 * WEIGHT
-    twists[off & (still < 0)] = np.nan
+    twists[off & (resting < 0)] = np.nan
     plane = mode.normal
     with np.errstate(divide="ignore", invalid="ignore"):
         return twists * ((plane @ mode.base) / (twists @ plane))[:, None]

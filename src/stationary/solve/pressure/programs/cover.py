@@ -134,7 +134,7 @@ def _with(pencil: Pencil, known: _Duals, left, right, first, last) -> np.ndarray
     inside = rest.contain(q[0]) | rest.contain(q[1])
     turn = np.abs(left[1][:, 2]), np.abs(right[1][:, 2])
     with np.errstate(invalid="ignore"):
-        still = np.minimum(turn[0] * at_rest(q[0], W[0], first[1]),
+        at_pole = np.minimum(turn[0] * at_rest(q[0], W[0], first[1]),
                            turn[1] * at_rest(q[1], W[1], last[1]))  # fmt: skip
     size_ = np.maximum(*(np.linalg.norm(w, axis=1) for w in W))
     affine = np.maximum(*(np.hypot(*a[:, 1:].T) for a in (first[1], last[1])))
@@ -143,7 +143,7 @@ def _with(pencil: Pencil, known: _Duals, left, right, first, last) -> np.ndarray
     ) / wide
     bend = 2 * (2 * changed + size_ + affine)
     same = np.sign(left[1][:, 2]) == np.sign(right[1][:, 2])
-    moved = np.where(same, still - wide**2 / 8 * bend, -np.inf)
+    moved = np.where(same, at_pole - wide**2 / 8 * bend, -np.inf)
     # ω itself is a sine of the angle: between its ends it is no smaller than the lesser of them,
     # and no greater than they and what it bends by.
     fast = np.maximum(*turn) + wide**2 / 8 * np.hypot(*(left[1][:, 2], left[2][:, 2]))

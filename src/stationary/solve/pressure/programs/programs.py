@@ -53,7 +53,7 @@ class Answers:
     masses: np.ndarray  # of the columns in the basis; zero for what is no atom
     points: np.ndarray
     ways: np.ndarray  # the direction of friction at each atom
-    still: np.ndarray
+    resting: np.ndarray
     edges: np.ndarray
     along: np.ndarray
     affine: np.ndarray  # λ0, λx, λy
@@ -205,10 +205,10 @@ class Programs:
             push = fields(witness, np.where(np.isfinite(q), q, 0.0)[:, None])
             angle = np.arctan2(-push[..., 1], -push[..., 0]) + apart * _ASIDE
             push = np.stack([np.cos(angle), np.sin(angle)], axis=2)
-            held = np.where(answers.still[..., None], answers.ways / grip, push[:, :1])
+            held = np.where(answers.resting[..., None], answers.ways / grip, push[:, :1])
             grips = np.concatenate([held, push], axis=1)
-            edges = np.where(answers.still, 0, answers.edges)
-            along = np.where(answers.still, 0.0, answers.along)
+            edges = np.where(answers.resting, 0, answers.edges)
+            along = np.where(answers.resting, 0.0, answers.along)
             if not self.rest.feet:
                 lower = self.descended(
                     twists, witness, answers.affine, *self._beside(answers, twists, witness)
@@ -224,7 +224,7 @@ class Programs:
             basis = answers.basis
             place = np.where(basis < self.count, basis, self.count + slot)
             place = np.where(basis >= was, now + basis - was, place)
-            place = np.where(answers.still, now + 8 + slot, place)
+            place = np.where(answers.resting, now + 8 + slot, place)
             slack = basis >= was + 8 + grown
             place = np.where(slack, basis - (was + grown) + now + grips.shape[1], place)
             width, grown = edges.shape[1], grips.shape[1]
@@ -241,8 +241,8 @@ class Programs:
         u /= np.maximum(np.sqrt((u**2).sum(axis=2)), 1e-300)[..., None]
         f = (fields(witness, self.points) * u).sum(axis=2) - answers.affine[:, 1:] @ self.points.T
         low = np.argpartition(f, min(3, self.count - 1), axis=1)[:, :3]
-        edges = np.hstack([np.where(answers.still, 0, answers.edges), self.edges[low]])
-        along = np.hstack([np.where(answers.still, 0.5, answers.along), self.along[low]])
+        edges = np.hstack([np.where(answers.resting, 0, answers.edges), self.edges[low]])
+        along = np.hstack([np.where(answers.resting, 0.5, answers.along), self.along[low]])
         if rest.pieces > 1:
             corner = along == 0.0
             edges = np.hstack([edges, np.where(corner, (edges - 1) % rest.pieces, edges)])

@@ -46,12 +46,12 @@ class Refuted:
         self.q = q.T
         qx, qy = self.q
         # Of the border (motions, columns); what a force at rest does, (2, motions).
-        self.border, self.still = [], []
+        self.border, self.at_rest = [], []
         for way in (along, across):
             a, b, c = way.T[:, :, None]
             self.border.append((a - c * Y) * U + (b + c * X) * V)
             a, b, c = way.T
-            self.still.append(np.array([a - c * qy, b + c * qx]))
+            self.at_rest.append(np.array([a - c * qy, b + c * qx]))
         # Friction across that is less than none, columns of the border, and what rests.
         self.size = X.size
         self.given = np.zeros((5, 1 + self.size + 16 + _CUTS))
@@ -83,7 +83,7 @@ class Refuted:
     def _own(self, k: int, room: float) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the loads that come closest at a motion, and their dual if it leaves none."""
         given, first = self.given, 1 + self.size
-        (along, across), (pull, push) = self.border, self.still
+        (along, across), (pull, push) = self.border, self.at_rest
         given[3, 1:first], given[4, 1:first] = along[k], across[k]
         end = first
         if self.inside[k]:
@@ -101,11 +101,11 @@ class Refuted:
                 break
             y = _RIGHT - given[:, :end] @ loads
             y[4] = min(y[4], 0.0)
-            shown, most, still = self._shown(y, room)
+            shown, most, at_rest = self._shown(y, room)
             self.left &= ~shown
             if shown[k]:
                 return loads, y
-            if still[k] < most[k]:
+            if at_rest[k] < most[k]:
                 break
             force = y[3] * pull[:, k] + y[4] * push[:, k]
             force /= np.sqrt(force @ force)
@@ -118,7 +118,7 @@ class Refuted:
 
         On what rests it is greatest along itself.
         """
-        (along, across), (pull, push) = self.border, self.still
+        (along, across), (pull, push) = self.border, self.at_rest
         nu, mu = y[3:, :, None] if y.ndim == 2 else y[3:]
         height = nu * along
         height += mu * across
@@ -126,10 +126,10 @@ class Refuted:
         most = height.max(axis=1)
         force = y[3] * pull + y[4] * push
         force *= force
-        still = np.sqrt(force[0] + force[1])
-        still += y[1] * self.q[0] + y[2] * self.q[1] + y[0]
-        top = np.where(self.inside, np.maximum(most, still), most)
-        return top < y[0] + room * y[4] - 1e-9 * np.abs(y[0]), most, still
+        at_rest = np.sqrt(force[0] + force[1])
+        at_rest += y[1] * self.q[0] + y[2] * self.q[1] + y[0]
+        top = np.where(self.inside, np.maximum(most, at_rest), most)
+        return top < y[0] + room * y[4] - 1e-9 * np.abs(y[0]), most, at_rest
 
     def _carry(self, k: int, loads: np.ndarray, y: np.ndarray, room: float) -> None:
         """Give other motions duals that vanish on the columns that bear load at one."""
@@ -177,7 +177,7 @@ class Refuted:
         The dual of the one that goes further across vanishes there, whichever way that force turns.
         """
         (xa, xb), (ya, yb) = self.level[1:, held]
-        (qx, qy), (pull, push) = self.q, self.still
+        (qx, qy), (pull, push) = self.q, self.at_rest
         with np.errstate(divide="ignore", invalid="ignore"):
             area = (xb - xa) * (qy - ya) - (yb - ya) * (qx - xa)
             load = (xa * yb - ya * xb) / area

@@ -87,13 +87,13 @@ def expected(
 ) -> Expected:
     """Return the motions of least power under loads, close to some if these are given."""
     count, loads = len(fingers.place), len(load)
-    twist, still = np.zeros((count, 3)), np.full(count, -1)
+    twist, resting = np.zeros((count, 3)), np.full(count, -1)
     weights, lines = support.shapes @ load, fingers.lines(mu)
     for stuck in (False, True):
         rows = np.flatnonzero(fingers.sticks == stuck)
         if len(rows):
             base, free = _ways(fingers, lines, rows, stuck)
-            twist[rows], still[rows] = _least(support, weights, base, free, lines[rows], stuck,
+            twist[rows], resting[rows] = _least(support, weights, base, free, lines[rows], stuck,
                                               None if near is None else near[rows])  # fmt: skip
     power, pull, share, bend = _bent(support, weights, twist)
     slope, follows = np.zeros((count, 3, loads + 1)), np.zeros((count, 3, 2))
@@ -102,7 +102,7 @@ def expected(
     change = _wrench(fingers.place, fingers.side[:, None] * edge)
     drift = (change * twist).sum(axis=1)
     for stuck in (False, True):
-        rows = np.flatnonzero((fingers.sticks == stuck) & (still < 0))
+        rows = np.flatnonzero((fingers.sticks == stuck) & (resting < 0))
         if not len(rows):
             continue
         _, free = _ways(fingers, lines, rows, stuck)
@@ -168,7 +168,7 @@ def _ways(fingers: Fingers, lines: np.ndarray, rows: np.ndarray, stuck: bool):
 def _least(support: Support, weights, base, free, lines, stuck: bool, near):
     """Return motions of least power, and which foot rests in each (−1: none)."""
     if near is None:
-        z, still = motions(support.x, weights, base, free, patch=support.patch)
+        z, resting = motions(support.x, weights, base, free, patch=support.patch)
     else:
         if not stuck:
             drive = (lines * near).sum(axis=1)
@@ -178,8 +178,8 @@ def _least(support: Support, weights, base, free, lines, stuck: bool, near):
                 drive > 0, drive, 1.0)[:, None], base)  # fmt: skip
         inner = (free**2).sum(axis=1)
         start = np.einsum("bij,bi->bj", free, near - base) / inner
-        z, still = followed(support.x, weights, base, free, start, support.patch)
-    return base + np.einsum("bij,bj->bi", free, z), still
+        z, resting = followed(support.x, weights, base, free, start, support.patch)
+    return base + np.einsum("bij,bj->bi", free, z), resting
 
 
 def _bent(support: Support, weights: np.ndarray, twist: np.ndarray):

@@ -125,12 +125,12 @@ def fit_pressure(
         search = Search(measured(names), weight, forced)
         fitted = search.fitted(fitted)
     out |= dict.fromkeys((usable[j] for j in odd), "misses the fit")
-    rough = _rougher(search, fitted, measured(names, None)) if friction is not None else ""
-    doubt = _require_agreement(search, fitted, names, rough)
+    rougher = _rougher(search, fitted, measured(names, None)) if friction is not None else ""
+    doubt = _require_agreement(search, fitted, names, rougher)
     if centre is not None:
         fitted = _at_centre(search, fitted, centre)
         search = replace(search, centre=centre)
-    moved = "" if doubt else rough or offset(search, fitted) or _far_off(search, fitted)
+    moved = "" if doubt else rougher or offset(search, fitted) or _far_off(search, fitted)
     doubt += f"; they agree better if {moved}" * bool(moved)
     doubt += aside(part, [taken[k] for k in names], names) + beside(search.measured)
     heavier = _heavier(search, fitted)
@@ -154,8 +154,8 @@ def _far_off(search: Search, fitted: Fitted) -> str:
 def _rougher(search: Search, fitted: Fitted, free: Measured) -> str:
     """Return the friction of the finger with which pushes agree that contradict the stated one."""
     known = uncertain(search, fitted)
-    told = free.wants_friction or np.any(free.sticks)
-    if not told or not known.beyond or known.rms < _SCATTERS:
+    rubs = free.wants_friction or np.any(free.sticks)
+    if not rubs or not known.beyond or known.rms < _SCATTERS:
         return ""
     other = replace(search, measured=free)
     freed = other.fitted(fitted)
@@ -270,15 +270,15 @@ def _usable(measured: Measured, weight: float) -> tuple[list[int], dict[int, str
     return [k for k in range(count) if k not in out], out
 
 
-def _require_agreement(search: Search, fitted: Fitted, names: list[int], rough: str) -> str:
+def _require_agreement(search: Search, fitted: Fitted, names: list[int], rougher: str) -> str:
     """Refuse pushes that no loads explain, not even roughly; say how else they may be meant.
 
-    `rough` is a friction of the finger with which they agree, if there is one.
+    `rougher` is a friction of the finger with which they agree, if there is one.
     """
     motion, force = search.measured.missed(fitted.r)
     worst = np.maximum(motion, force)
     bad = np.flatnonzero(worst > _MISSED)
-    meant = (rough or likely(search)) if len(bad) or np.median(worst) > _DOUBTED else ""
+    meant = (rougher or likely(search)) if len(bad) or np.median(worst) > _DOUBTED else ""
     if len(bad):
         named = ", ".join(str(names[int(k)]) for k in bad[np.argsort(-worst[bad])][:5])
         what = "motions" if motion.max() > _MISSED else "forces"
@@ -346,7 +346,7 @@ def _told(
     else:
         free = f"{len(blind)} unknowns"
         if measured.bends is not None:
-            free = f"a smooth pressure, of which they tell about {known.told:.0f}"
+            free = f"a smooth pressure, of which they tell about {known.determined:.0f}"
         status = Status("fitted", f"{measured.equations} equations for {free}")
     each = np.full(len(kept) + len(out), np.nan)
     each[kept] = measured.per_push(r)

@@ -72,15 +72,15 @@ class Measured:
         """Take the standard errors of motions and forces."""
         common = None if noise is None else tuple(np.ravel(noise))
         stated = [common if p.noise is None else p.noise for p in self.pushes]
-        told = [e is not None for e in stated]
-        if any(told) and not all(told):
-            k = told.index(False)
+        has_noise = [e is not None for e in stated]
+        if any(has_noise) and not all(has_noise):
+            k = has_noise.index(False)
             raise StatementError(
                 f"push {k} does not say how good it is, and others do.",
-                f"Found noise= at {sum(told)} of {len(told)} pushes.",
+                f"Found noise= at {sum(has_noise)} of {len(has_noise)} pushes.",
                 "Give noise= to fit_pressure for the others, or to every push.",
             )
-        self.relative = not all(told)
+        self.relative = not all(has_noise)
         force = np.hypot(*self.given.T)
         if self.relative:
             # The same share of each motion, and of each force.
@@ -120,12 +120,12 @@ class Measured:
         spread = self.sigma[:, 0] * np.sqrt(2) + self.sigma[:, 2]
         share = np.maximum(_SHARE * self.long, 0.0 if self.relative else _SLIDES * spread)
         known = np.isfinite(slips)
-        rough = known if friction is None else known & (mu > 0)
+        rubs = known if friction is None else known & (mu > 0)
         # Of a finger that is not seen, only a force sensor tells along what it pushes.
         unseen = ~known & (self.felt if friction is None else np.full(len(known), mu > 0))
         with np.errstate(invalid="ignore"):
-            sticks = rough & (np.abs(slips) <= share) | unseen
-            side = np.where(rough & ~sticks, np.sign(slips), 0.0)
+            sticks = rubs & (np.abs(slips) <= share) | unseen
+            side = np.where(rubs & ~sticks, np.sign(slips), 0.0)
         # Both components of the force tell something of a finger that is not smooth.
         self.pulled = self.felt & (sticks | (side != 0))
         self.wants_friction = friction is None and bool(np.any(side))
@@ -133,7 +133,7 @@ class Measured:
         if friction is None and np.any(sticks) and not self.wants_friction:
             self.mu = np.nan
         self.fingers = Fingers(self.place, self.normal, sticks, side, contact)
-        self.told = np.stack([self.pressed, self.pulled], axis=1) & ~self._turns_back()[:, None]
+        self.counted = np.stack([self.pressed, self.pulled], axis=1) & ~self._turns_back()[:, None]
 
     def _turns_back(self) -> np.ndarray:
         """Tell where a finger sticks and a foot may go either way along the line between them.
@@ -169,7 +169,7 @@ class Measured:
     def equations(self) -> int:
         """How many numbers the motions tell beyond their speeds."""
         motions = 2 * len(self.pushes) - np.count_nonzero(self.sticks)
-        return int(motions + np.count_nonzero(self.told))
+        return int(motions + np.count_nonzero(self.counted))
 
     @property
     def expected_stiffness(self) -> float:
@@ -316,8 +316,8 @@ class Measured:
         if np.any(self.pressed):
             error = np.linalg.norm(moved.force_follows @ self._carries() @ self.roots, axis=2)
             error = np.hypot(error, self.force_error[:, None])
-            r[:, 3:] = np.where(self.told, (self.given - moved.force) / error, 0.0)
-            J[:, 3:] = np.where(self.told[..., None], -force_slope / error[..., None], 0.0)
+            r[:, 3:] = np.where(self.counted, (self.given - moved.force) / error, 0.0)
+            J[:, 3:] = np.where(self.counted[..., None], -force_slope / error[..., None], 0.0)
         return r, J
 
     def residuals(

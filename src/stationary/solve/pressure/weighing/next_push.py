@@ -55,8 +55,8 @@ def next_push(part: System, search: Search, fitted: Fitted, known: Uncertain) ->
             G = _slopes(search, fitted, load, places, normals[line]) @ spread / sigma
             # What the covariance loses to one more push whose errors are one (Woodbury's identity).
             _, s, V = np.linalg.svd(G, full_matrices=False)
-            told = s**2 / (1 + s**2)
-            gain = (told[:, None] * (loads @ V.transpose(0, 2, 1)) ** 2).sum(axis=(1, 2))
+            learned = s**2 / (1 + s**2)
+            gain = (learned[:, None] * (loads @ V.transpose(0, 2, 1)) ** 2).sum(axis=(1, 2))
             left += np.log(np.maximum(whole - gain, 1e-12 * whole))
         best = np.argsort(left, kind="stable")[: 1 if k == _FINER - 1 else 6]
         step = (1 - 2 * _ENDS) / (_PLACES - 1) / 3 ** (k + 1)
@@ -110,14 +110,14 @@ def _lines(search: Search, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     first, last, long = (a[long > 1e-6] for a in (first, last, long))
     along = (last - first) / long[:, None]
     normals = np.stack([-along[:, 1], along[:, 0]], axis=1)
-    others = np.zeros((0, 2))
+    directions = np.zeros((0, 2))
     for way in measured.normal:
-        if (np.vstack([normals, others]) @ way).max(initial=-1.0) < _SQUARE:
-            others = np.vstack([others, way])
-    if len(others) > _MANY:
+        if (np.vstack([normals, directions]) @ way).max(initial=-1.0) < _SQUARE:
+            directions = np.vstack([directions, way])
+    if len(directions) > _MANY:
         angle = 2 * np.pi * np.arange(_WAYS) / _WAYS
-        others = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    ways = others if area_ else np.vstack([normals, others])
+        directions = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    ways = directions if area_ else np.vstack([normals, directions])
     across = np.stack([-ways[:, 1], ways[:, 0]], axis=1)
     reach, behind = corners @ across.T, (corners @ ways.T).min(axis=0)
     ends = [behind[:, None] * ways + bound[:, None] * across

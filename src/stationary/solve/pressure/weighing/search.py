@@ -112,8 +112,8 @@ class Search:
         slope = np.pad(slope, ((0, 0), (0, columns - count)))
         size = np.append(np.full(count, fit.load.sum() / count), 1.0)[:columns]
         ways = size[:, None] * self.ways(columns)
-        told = np.any(measured.motions(fit.J), axis=1)
-        r, J = measured.motions(fit.r)[told], measured.motions(fit.J)[told]
+        depends = np.any(measured.motions(fit.J), axis=1)
+        r, J = measured.motions(fit.r)[depends], measured.motions(fit.J)[depends]
         return smoothness(r, J @ ways, bent, slope @ ways, not measured.relative), ways
 
     def starts(self) -> list[tuple[np.ndarray, float]]:

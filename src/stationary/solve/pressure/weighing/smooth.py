@@ -108,8 +108,8 @@ def smoothness(
         s, V = np.linalg.eigh(stiff + weight * soft)
         s = np.maximum(s, 1e-14 * s[-1])
         step = V @ ((V.T @ -(pull + weight * drag)) / s)
-        left, rough = r + J @ step, bent + bends @ step
-        total = left @ left + weight * (rough @ rough)
+        left, bending = r + J @ step, bent + bends @ step
+        total = left @ left + weight * (bending @ bending)
         fit = total if known else len(r) * np.log(total)
         # Before any motion, sizes up to a mean pressure are equally likely, larger ones less.
         before = np.log(size) - np.log1p(size**2)

@@ -23,7 +23,7 @@ class Uncertain:
         Which of the free ones no push tells.
     directions : ndarray
         Those, one per row.
-    told, dof : float
+    determined, dof : float
         How many unknowns the motions tell, and how many of their numbers are left.
     rms, sigma : float
         What is left of a motion, and what counts as its error, in standard errors that were given.
@@ -36,7 +36,7 @@ class Uncertain:
     spread: np.ndarray
     blind: np.ndarray
     directions: np.ndarray
-    told: float
+    determined: float
     dof: float
     rms: float
     sigma: float
@@ -60,8 +60,8 @@ def uncertain(search: Search, fitted: Fitted) -> Uncertain:
     # A smooth pressure has fewer free unknowns than shapes.
     seen = measured.motions(unit) @ V.T
     taken = np.divide((seen**2).sum(axis=0), s**2, out=np.zeros(len(s)), where=s > 0)
-    told = float(np.minimum(taken, 1.0).sum())
-    dof = max(measured.equations - told, 0.0)
+    determined = float(np.minimum(taken, 1.0).sum())
+    dof = max(measured.equations - determined, 0.0)
     left = measured.motions(r)
     rms = float(np.sqrt(left @ left / max(dof, 1)))
     # What misses the stated noise by more than chance widens the intervals.
@@ -82,7 +82,7 @@ def uncertain(search: Search, fitted: Fitted) -> Uncertain:
     covariance = covariance + astray @ astray.T
     quantile = norm.ppf(0.975) if stated and not beyond else t.ppf(0.975, max(dof, 1))
     centre, off = _centre(search, load, covariance[:count, :count])
-    return Uncertain(spread, blind, directions, told, dof, rms, sigma,
+    return Uncertain(spread, blind, directions, determined, dof, rms, sigma,
                      beyond, astray, covariance, float(quantile), centre, off)  # fmt: skip
 
 
