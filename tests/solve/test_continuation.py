@@ -575,6 +575,15 @@ def test_branches_are_those_of_any_unit_of_energy(energy):
     assert [p.kind for p in diagram.special] == ["pitchfork"]
 
 
+@pytest.mark.parametrize("stiffness", [1e-9, 1.0, 1e9])
+def test_a_limit_at_which_a_whole_family_rests_is_reached(stiffness):
+    mu = st.parameters(mu=1.0)
+    springs = st.System(potential=stiffness * (mu * (x - 1) ** 2 + y**2))
+    (branch,) = st.continuation(springs, parameter=mu, span=(0, 2)).branches
+    assert sorted(branch.parameter)[:1] == [0.0] and branch[x] == pytest.approx(1.0)
+    assert "no point" not in branch.status.message
+
+
 def test_any_curve_can_be_followed_through_its_folds():
     # A. H. Nayfeh, D. T. Mook, Nonlinear Oscillations (1979): the response bends over; its folds
     # are where the frequency is stationary along the amplitude.

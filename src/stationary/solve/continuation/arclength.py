@@ -255,7 +255,10 @@ class Follower:
         straight = np.zeros(len(guess))
         straight[-1] = 1.0
         corrected = self.correct(guess, straight)
-        return None if corrected is None else corrected[0]
+        if corrected is not None:
+            return corrected[0]
+        # Where the limit leaves a whole family at rest, no correction is unique, nor needed.
+        return guess if self._on_curve(guess) else None
 
     # -- special points ---------------------------------------------------------------------------
 
@@ -462,10 +465,13 @@ class Follower:
 
         z, count, ending = iterated(z, step, _ended, most=_MOST_CORRECTIONS)
         if ending is Ending.TOO_MANY_STEPS:
-            good = self.curve.missed(z) <= 1e-10 + 64 * np.spacing(np.abs(z).max())
+            good = self._on_curve(z)
         else:
             good = ending is Ending.BALANCED
         return (z, count) if good else None
+
+    def _on_curve(self, z: np.ndarray) -> bool:
+        return self.curve.missed(z) <= 1e-10 + 64 * np.spacing(np.abs(z).max())
 
     def tangent(self, z: np.ndarray, before: np.ndarray | None) -> np.ndarray:
         """Return the unit tangent of the curve, in the direction of the one before."""

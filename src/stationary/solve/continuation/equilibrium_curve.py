@@ -196,33 +196,42 @@ class EquilibriumCurve(AbstractCurve):
         units[n:-1] = self._pulls(sizes, units)
         rows = self._sizes(sizes, units)
         with np.errstate(all="ignore"):
-            K, known = J[:, :-1] * units[:-1] / rows[:, None], J[:, -1] * units[-1] / rows
+            K, known = J[:, :-1] * units[:-1] / rows[:, None], self._pushed(J) * units[-1] / rows
             away = np.abs(np.linalg.lstsq(K, known, rcond=1e-10)[0])[:n]
         away = np.where(np.isfinite(away) & (away > 1e-9 * away.max(initial=0.0)), away, 0.0)
         other = np.max([x for x in (*bent, *away) if np.isfinite(x)], initial=0.0)
         other = other or self._balancing(some * units[:n], units[-1])
+        if not other:
+            # Without any length places have their digits, and no move is to be less than those.
+            units[:n], other = np.maximum(units[:n], np.abs(z[:n])), 1.0
         units[:n] *= np.where(np.isfinite(bent), bent, np.where(away > 0, away, other))
         for places in self.kinematics.quaternions:
             units[places] = units[places].max()
         units[n:-1] = np.maximum(self._pulls(sizes, units), np.abs(z[n:-1]))
         return units
 
+    def _pushed(self, J: np.ndarray) -> np.ndarray:
+        """Return ∂F/∂μ at the start without what the last digits of its places make of forces."""
+        digits = 64 * np.finfo(float).eps * (np.abs(J[:, :-1]) @ np.abs(self.start[:-1]))
+        span = self.span[1] - self.span[0]
+        return np.where(np.abs(J[:, -1]) * span > digits, J[:, -1], 0.0)
+
     def _balancing(self, way: np.ndarray, span: float) -> float:
         """Return how many times a move changes forces as much as the parameter does in its span.
 
-        At a fold that nothing bends, as that of x² = μ, it is the only length there is.
+        At a fold that nothing bends, as that of x² = μ, it is the only length there is; 0 if none.
         """
         z = self.start
         F, J = self.raw(z)
-        most = np.linalg.norm(J[:, -1]) * span
+        most = np.linalg.norm(self._pushed(J)) * span
 
-        def change(s: float) -> float:
+        def share(s: float) -> float:
             there = z + np.append(s * way, np.zeros(len(z) - len(way)))
             with np.errstate(all="ignore"):
                 return float(np.nan_to_num(np.linalg.norm(self.raw(there)[0] - F) / most))
 
-        times = _where(change, _ALL_DECADES) if most > 0 else np.inf
-        return times if np.isfinite(times) and times > 0 else 1.0
+        times = _where(share, _ALL_DECADES) if most > 0 else np.inf
+        return times if np.isfinite(times) else 0.0
 
     def _pulls(self, sizes: np.ndarray, units: np.ndarray) -> np.ndarray:
         """Return multipliers that do as much as the stiffness, in these units of coordinates."""

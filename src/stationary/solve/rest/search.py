@@ -199,7 +199,7 @@ class Search(AbstractAtRest):
                 for new, old, length in zip(slopes(q + side * way), here, lengths)
                 if length > 0
             ]
-            changes.append(np.max(shares))
+            changes.append(np.max(shares, initial=0.0))
             if not changes[-1] < 0.3:
                 return float(times)
         most = np.max(changes)
