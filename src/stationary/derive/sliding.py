@@ -7,6 +7,7 @@ velocity take it as a fifth, and those that bend with forces take these as a fif
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,10 +19,26 @@ from stationary.derive.graph import Graph
 
 
 @dataclass(frozen=True)
+class Factors:
+    """Powers of two by which rows are multiplied, none where they are as stated.
+
+    A constraint, a gap or what friction acts along may be written in any unit. Digits stay the same
+    under powers of two. Forces along the rows are as many times smaller.
+    """
+
+    slips: tuple[int, ...] = ()
+    rows: tuple[int, ...] = ()
+    gaps: tuple[int, ...] = ()
+    #: For every rate that of the contact which presses it, if one does.
+    presses: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Sliding:
-    """The graph of a system without inertia."""
+    """The graph of a system without inertia, its rows multiplied by factors."""
 
     graph: Graph
+    factors: Factors = Factors()
 
     @cached_property
     def rates(self) -> int:
@@ -46,12 +63,21 @@ class Sliding:
         """What friction acts along, its rate c by itself, B, and sizes and powers of the forces."""
         index, n = _slip_index, self.rates
         whole = self.graph.whole
-        along = whole.vector(lambda e: e.slip, index, n)
-        drift = whole.vector(lambda e: ca.jacobian(e.slip, e.t), index, n)
-        B = whole.matrix(lambda e: ca.jacobian(e.slip, e.z), index, n)
+        slips = [
+            whole.vector(lambda e: e.slip, index, n),
+            whole.vector(lambda e: ca.jacobian(e.slip, e.t), index, n),
+            whole.matrix(lambda e: ca.jacobian(e.slip, e.z), index, n),
+        ]
         size = whole.vector(lambda e: e.slip_size, index, n)
         power = whole.vector(lambda e: e.slip_power, index, n)
-        return self._function("slips", [along, drift, B, size, power])
+        slips = [_times(self.factors.slips, x) for x in slips]
+        return self._function("slips", [*slips, self._limits(size, power), power])
+
+    def _limits(self, sizes: Any, power: Any) -> Any:
+        """Return what belongs to sizes of friction as it is beside rows that have factors."""
+        over = _powers(self.factors.slips)
+        sizes = _times(self.factors.presses, sizes)
+        return sizes if over is None else ca.diag(over ** -(power + 1)) @ sizes
 
     @cached_property
     def holds(self) -> ca.Function:
@@ -63,7 +89,9 @@ class Sliding:
         gap = whole.vector(lambda e: e.gap, _gap_index, self.gaps)
         moved = whole.vector(lambda e: ca.jacobian(e.gap, e.t), _gap_index, self.gaps)
         G = whole.matrix(lambda e: ca.jacobian(e.gap, e.z), _gap_index, self.gaps)
-        return self._function("holds", [R, drive, A, gap, moved, G])
+        held = [_times(self.factors.rows, x) for x in (R, drive, A)]
+        gaps = [_times(self.factors.gaps, x) for x in (gap, moved, G)]
+        return self._function("holds", [*held, *gaps])
 
     @cached_property
     def pushes(self) -> ca.Function:
@@ -130,10 +158,11 @@ class Sliding:
         """Σ y ∂²slip/∂q² − Σ λ ∂²R/∂q² − Σ μ ∂²gap/∂q², for y, λ and μ as a fifth argument."""
         whole, rows = self.graph.whole, self.graph.layout.multipliers
         both = whole.kind.sym("y", self.rates + rows + self.gaps)
+        factors = self.factors
         weights = [
-            ("y", both[: self.rates], _slip_index),
-            ("lam", both[self.rates : self.rates + rows], _row_index),
-            ("mu", both[self.rates + rows :], _gap_index),
+            ("y", _times(factors.slips, both[: self.rates]), _slip_index),
+            ("lam", _times(factors.rows, both[self.rates : self.rates + rows]), _row_index),
+            ("mu", _times(factors.gaps, both[self.rates + rows :]), _gap_index),
         ]
         bend = whole.matrix(_bend, weights=weights)
         return self._function("curvature", [bend], more=[both])
@@ -143,7 +172,8 @@ class Sliding:
         """The slope in q of the sizes of friction and drag."""
         whole = self.graph.whole
         slope = whole.matrix(lambda e: ca.jacobian(e.slip_size, e.z), _slip_index, self.rates)
-        return self._function("grip", [slope])
+        power = whole.vector(lambda e: e.slip_power, _slip_index, self.rates)
+        return self._function("grip", [self._limits(slope, power)])
 
     def _function(self, name: str, outputs: list[Any], moving: bool = False, more: Any = ()):
         t, q, v, u, p = self.graph.whole.arguments
@@ -151,6 +181,18 @@ class Sliding:
             return self.graph.whole.function(name, [t, q, u, p, v], outputs)
         at_rest: Any = ca.substitute(outputs, [v], [type(v).zeros(v.numel())])
         return self.graph.whole.function(name, [t, q, u, p, *more], at_rest)
+
+
+def _powers(exponents: Iterable[int]) -> ca.DM | None:
+    """Return powers of two; None where rows have no factors."""
+    powers = [2.0**k for k in exponents]
+    return ca.DM(powers) if powers else None
+
+
+def _times(exponents: Iterable[int], rows: Any) -> Any:
+    """Return rows times powers of two."""
+    powers = _powers(exponents)
+    return rows if powers is None else ca.diag(powers) @ rows
 
 
 def _slip_index(element: Element) -> Any:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import scipy.sparse as sparse
 
 from stationary.solve.gate.finding import Finding, measured
 from stationary.solve.gate.state import State
@@ -24,8 +27,9 @@ def friction(state: State, rtol: float) -> list[Finding]:
     y = np.asarray(state.y)
     speeds = state.lengths(rates)
     forces = state.lengths(y)
-    strength = max(float(forces.max(initial=0.0)), float(size[power == 0].max(initial=0.0)))
-    allowed = rtol * np.maximum(size, 1e-3 * strength) + 1e-300
+    ways = state.lengths(slip_ways(B))
+    energies = np.maximum(forces, np.where(power == 0, size, 0.0)) * ways
+    allowed = rtol * np.maximum(size, 1e-3 * energies.max(initial=0.0) / ways) + 1e-300
 
     def name(k: int) -> str:
         first = int(starts[k])
@@ -42,7 +46,7 @@ def friction(state: State, rtol: float) -> list[Finding]:
     # A slip that is small beside the rates it is the difference of has no direction of its own.
     terms = abs(B) @ np.abs(state.v) + np.abs(rates)
     slop = state.lengths(terms)
-    slop = rtol * np.maximum(slop, STILL * slop.max(initial=0.0))
+    slop = rtol * np.maximum(slop, STILL * ways * (slop / ways).max(initial=0.0))
     law, steep = size, np.zeros(1)
     if not dry.all():
         powers = np.where(dry, 1.0, power)
@@ -66,6 +70,19 @@ def friction(state: State, rtol: float) -> list[Finding]:
         usual = abs(B) @ (state.scales.length / state.span)
         against_slip = opposed(np.maximum(slop, rtol * state.lengths(usual)))
     return claims + against_slip
+
+
+def slip_ways(B: Any) -> np.ndarray:
+    """Return how far each rate goes beside the others that the same coordinates move.
+
+    A slip may be written in any unit: beside others it counts by that.
+    """
+    entries = sparse.coo_matrix(abs(B))
+    arms, ways = np.zeros(B.shape[1]), np.zeros(B.shape[0])
+    np.maximum.at(arms, entries.col, entries.data)
+    some = entries.data > 0
+    np.maximum.at(ways, entries.row[some], entries.data[some] / arms[entries.col[some]])
+    return np.where(ways > 0, ways, 1.0)
 
 
 def _steep(speeds: np.ndarray, terms: np.ndarray, powers: np.ndarray) -> np.ndarray:

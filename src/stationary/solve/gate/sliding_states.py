@@ -61,7 +61,12 @@ def plainly_right(
     right &= ~power.any(axis=1) & np.all(resists - size <= allowed, axis=1)
     if moves:
         slop = sizes(_times(np.abs(B), np.abs(v)) + np.abs(rates))
-        slop = rtol * np.maximum(slop, STILL * slop.max(axis=1, initial=0.0)[:, None])
+        arms = np.abs(B).max(axis=1, keepdims=True, initial=0.0)
+        ways = (np.abs(B) / np.where(arms > 0, arms, 1.0)).max(axis=2, initial=0.0)
+        ways = sizes(np.where(ways > 0, ways, 1.0))
+        slop = rtol * np.maximum(
+            slop, STILL * ways * (slop / ways).max(axis=1, initial=0.0)[:, None]
+        )
         fast = np.where(speeds > 0, speeds, 1.0)
         off = sizes(friction - (size / fast)[:, term] * rates)
         right &= np.all((speeds <= slop) | (off <= allowed), axis=1)

@@ -222,6 +222,8 @@ def _step(
     place = question.at(t, q, viscous=True)
     require_place(question, place)
     with_coefficients, near = place, guess.answer if guess is not None else None
+    if near is not None and near.problem.factors != place.problem.factors:
+        near = None
     motions = motions_at(question, place) if guess is None else None
     only = None if motions is None else motions.only
     if only is not None:
@@ -291,7 +293,7 @@ def require_outside(question: Question, place: Place) -> None:
     if len(inside):
         raise StatementError(
             f"contact '{question.layout.gap_name(int(inside[0]))}' is penetrated.",
-            f"Found a gap of {place.gap[inside[0]]:.3g}, expected zero or more.",
+            f"Found a gap of {question.gap_told(place, inside[0]):.3g}, expected zero or more.",
             "Start where bodies touch or are apart.",
         )
 
@@ -302,7 +304,10 @@ def require_place(question: Question, place: Place) -> None:
     if np.any(place.R) and np.any(np.abs(place.R) > question.held(place, 1e-6)):
         off = np.abs(place.R) / question.held(place, 1e-6)
         bad = [i for i in np.argsort(-off) if off[i] > 1]
-        named = "; ".join(f"'{layout.row_name(int(i))}' has R = {place.R[i]:.3g}" for i in bad[:3])
+        named = "; ".join(
+            f"'{layout.row_name(int(i))}' has R = {question.row_told(place, i):.3g}"
+            for i in bad[:3]
+        )
         raise StatementError(
             "the configuration violates a constraint.",
             f"Found {named}; expected zero.",
@@ -361,6 +366,7 @@ def _require_touch(question: Question, place: Place) -> None:
         worst = int(apart[np.argmin(place.gap[apart])])
         raise StatementError(
             f"the pusher '{question.layout.gap_name(worst)}' is not touching.",
-            f"Found a gap of {place.gap[worst]:.3g}, expected zero; nothing else moves it.",
+            f"Found a gap of {question.gap_told(place, worst):.3g}, expected zero; nothing else "
+            "moves it.",
             "Start where it touches, or follow it over time by st.quasistatics.",
         )

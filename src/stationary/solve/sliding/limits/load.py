@@ -278,13 +278,14 @@ def _end(
             theorem += (_FIRST if exact else _OUTER) + (_LIFTS if slips is None else "")
     mu = np.zeros(question.sliding.gaps)
     mu[place.touching] = end.mu
+    y, lam, mu = question.stated(end.y, end.lam, mu)
     return LimitEnd(
         factor=float(sign * end.static + 0.0),
         static=float(sign * end.static + 0.0),
         kinematic=float(sign * end.kinematic + 0.0),
         mode=Velocities.of(v, layout),
-        forces=forces_of(question, end.y),
-        lam=Multipliers.of(np.concatenate([end.lam, mu]), layout),
+        forces=forces_of(question, y),
+        lam=Multipliers.of(np.concatenate([lam, mu]), layout),
         safe=float(safe) + 0.0,
         theorem=theorem,
     )

@@ -242,11 +242,11 @@ def _beside(question: Question, speed: float, start: Any, duration: float, count
         least, without = _least(question, t - h / 2, q - h / 2 * v, least, close)
         worst = max(worst, _ratio(v - without, without, M.__matmul__))
         path.append((t, q, v))
-        forces.append(np.concatenate(near.forces))
+        forces.append(np.concatenate(question.stated(*near.forces)))
         still.append(without)
         mu = np.zeros(len(every))
         mu[close] = least.mu
-        holding.append(np.concatenate([least.y, least.lam, mu]))
+        holding.append(np.concatenate(question.stated(least.y, least.lam, mu)))
     ways = (np.array(x) for x in zip(*path))
     told = (np.array(x) for x in (forces, still, holding))
     return Beside(speed, worst, question.params, *ways, *told)

@@ -198,7 +198,8 @@ def _require_joined(question: Question, place: Place) -> None:
             worst = int(np.argmax(off))
             raise StatementError(
                 f"constraint '{question.layout.row_name(worst)}' jumps at t = {t:.6g}.",
-                f"Found R to change by {off[worst]:.3g} at once: no velocity leads there.",
+                f"Found R to change by {question.row_told(replace(place, R=off), worst):.3g} at "
+                "once: no velocity leads there.",
                 "State a drive without jumps, as a ramp that is short.",
             )
 
@@ -521,13 +522,16 @@ class _Run:
         verdict = outcome.verdict if outcome else None
         if verdict is None or place is None or not self.stepper:
             return None
-        gaps = None
-        if verdict.gaps is not None:
-            gaps = np.zeros(len(place.gap))
-            gaps[place.touching] = verdict.gaps
+        locks, rows, gaps = verdict.locks, verdict.rows, verdict.gaps
+        if rows is not None and gaps is not None:
+            every, forces = np.zeros(len(place.gap)), locks
+            every[place.touching] = gaps
+            none = np.zeros(self.question.sliding.rates)
+            forces, rows, gaps = self.question.stated(none if locks is None else locks, rows, every)
+            locks = None if locks is None else forces
         return Reason(
-            place.t, place.q, place.u, verdict.rows, gaps, verdict.locks, verdict.ray,
-            verdict.rubs, verdict.stiffness,
+            place.t, place.q, place.u, rows, gaps, locks, verdict.ray, verdict.rubs,
+            verdict.stiffness,
         )  # fmt: skip
 
     def error(self, slide: Slide) -> DidNotConverge:

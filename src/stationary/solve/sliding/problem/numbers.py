@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
+from stationary.derive.sliding import Factors
+
 # Up to this many velocities matrices are dense.
 DENSE_UP_TO = 60
 
@@ -94,6 +96,8 @@ class Problem:
     known : ndarray, shape (velocities,), or None
         The levers of the question of which this is one place: where what holds is singular, rows
         say nothing about them.
+    factors : Factors
+        By what rows are multiplied that are written in units of their own.
     """
 
     f: np.ndarray
@@ -110,6 +114,7 @@ class Problem:
     follows: np.ndarray | None = None
     pressed: np.ndarray | None = None
     known: np.ndarray | None = None
+    factors: Factors = Factors()
 
     @property
     def n(self) -> int:
@@ -167,7 +172,7 @@ class Problem:
     @cached_property
     def arms(self) -> np.ndarray:
         """How fast what rubs moves with each velocity, at most."""
-        return _most(abs(self.B), 0)
+        return most_of(abs(self.B), 0)
 
     @cached_property
     def levers(self) -> np.ndarray:
@@ -210,7 +215,7 @@ class Problem:
         over = 1 / self.levers
         rows = 1 / self.row_sizes
         scale = sparse.diags(over)
-        B, A, G = (x @ scale if sparse.issparse(x) else x * over for x in (self.B, self.A, self.G))
+        B, A, G = (by_columns(x, over) for x in (self.B, self.A, self.G))
         damping = self.viscous
 
         def viscous(v: np.ndarray) -> tuple[float, np.ndarray, Any]:
@@ -226,9 +231,12 @@ class Problem:
     @cached_property
     def row_sizes(self) -> np.ndarray:
         """How fast each constraint changes with velocities of what rubs."""
-        A = abs(self.matrices[1])
-        sizes = _most(A / self.levers if self.dense else A @ sparse.diags(1 / self.levers), 1)
+        sizes = self.sizes_of(self.matrices[1])
         return np.where(sizes > 0, sizes, 1.0)
+
+    def sizes_of(self, rows: Any) -> np.ndarray:
+        """Return how fast rows change with velocities of what rubs, at most."""
+        return most_of(abs(by_columns(rows, 1 / self.levers)), 1)
 
     @cached_property
     def force(self) -> float:
@@ -520,6 +528,11 @@ def by_rows(sizes: np.ndarray, rows: Any) -> Any:
     return sparse.diags(sizes) @ rows if sparse.issparse(rows) else sizes[:, None] * rows
 
 
+def by_columns(rows: Any, sizes: np.ndarray) -> Any:
+    """Return rows over columns of some sizes."""
+    return rows @ sparse.diags(sizes) if sparse.issparse(rows) else rows * sizes
+
+
 def stacked(*blocks: Any) -> Any:
     """Return blocks of rows one above the other."""
     if any(sparse.issparse(x) for x in blocks):
@@ -527,7 +540,7 @@ def stacked(*blocks: Any) -> Any:
     return np.vstack(blocks)
 
 
-def _most(matrix: Any, axis: int) -> np.ndarray:
+def most_of(matrix: Any, axis: int) -> np.ndarray:
     """Return the largest entries along an axis of a matrix without signs, zero if it is empty."""
     if not sparse.issparse(matrix):
         return matrix.max(axis=axis, initial=0.0)

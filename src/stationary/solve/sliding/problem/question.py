@@ -24,6 +24,7 @@ from stationary.solve.inertia import require_system
 from stationary.solve.scales import Scales, scales_of
 from stationary.solve.sliding.problem.known_times import KnownTimes, known_times
 from stationary.solve.sliding.problem.numbers import DENSE_UP_TO, Problem
+from stationary.solve.sliding.problem.row_units import factors_of
 
 # A length this much shorter than what it is tied to is none of its own.
 _NEXT_TO_NONE = 1e-3
@@ -357,6 +358,14 @@ class Question:
         digits = self.digits(p.A, place.t, place.q, p.b)
         return np.maximum(digits, share * _rows(p.A, self.lengths(place)))
 
+    def row_told(self, place: Place, row: int) -> float:
+        """Return R of a constraint as it is stated."""
+        return float(self.stated(place.along, place.R, place.gap, over=True)[1][row])
+
+    def gap_told(self, place: Place, contact: int) -> float:
+        """Return the gap of a contact as it is stated."""
+        return float(self.stated(place.along, place.R, place.gap, over=True)[2][contact])
+
     # -- which term is which ----------------------------------------------------------------------
 
     @cached_property
@@ -416,6 +425,8 @@ class Question:
         """
         u = self.inputs(t, q)
         given = (t, q, u, self.params)
+        if self._levers is None:
+            self._measure_rows(given)
         along, c, B, size, power, R, b, A, gap, g, G, f = _all_of(self.sliding)(*given)
         size, power = size[self.starts], power[self.starts]
         self._require(f, c, size, power, b, t)
@@ -433,7 +444,7 @@ class Question:
             size = np.where(pressed == -2, 0.0, size)
         problem = Problem(
             f, B, c, self.starts, size, power, A, b, normals[close], g[close], damped,
-            self._follows, pressed, self._levers,
+            self._follows, pressed, self._levers, self.sliding.factors,
         )  # fmt: skip
         if self._levers is None:
             self._levers = problem.levers
@@ -444,6 +455,35 @@ class Question:
             if len(closed) > len(close):
                 return self.at(t, q, viscous=viscous, touching=closed)
         return place
+
+    def _measure_rows(self, given: tuple) -> None:
+        """Take rows that are written in units of their own times powers of two, from here on."""
+        _, c, B, size, power, _, b, A, _, g, G, f = _all_of(self.sliding)(*given)
+        size, power = size[self.starts], power[self.starts]
+        problem = Problem(f, B, c, self.starts, size, power, A, b, G, g)
+        every = np.arange(len(c) + len(b) + len(g))
+
+        def bends(number: int) -> Any:
+            return evaluated(self.sliding, "curvature")(*given, every == number)[0]
+
+        with np.errstate(all="ignore"):
+            factors = factors_of(problem, self.rubs, given[1], bends)
+        if factors is not None:
+            self.sliding = Sliding(self.sliding.graph, factors)
+
+    def stated(
+        self, y: np.ndarray, lam: np.ndarray, mu: np.ndarray, *, over: bool = False
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return forces of friction, of constraints and of all contacts along the rows as stated.
+
+        What is measured along the rows, as gaps are, is so `over` their factors.
+        """
+        f, sign = self.sliding.factors, -1 if over else 1
+        y, lam, mu = (
+            x * 2.0 ** (sign * np.array(e)) if e else x
+            for x, e in zip((y, lam, mu), (f.slips, f.rows, f.gaps))
+        )
+        return y, lam, mu
 
     def _require(
         self,

@@ -28,8 +28,10 @@ def row_of(
 ) -> np.ndarray:
     """Return what is kept of a state: coordinates, velocities, energies, power and forces.
 
-    There is room for the energy that is fed, where it is.
+    There is room for the energy that is fed, where it is. Forces are told along rows as stated.
     """
+    ends = [question.sliding.rates, question.sliding.rates + question.layout.multipliers]
+    forces = np.concatenate(question.stated(*np.split(forces, ends)))
     fed = np.zeros(int(question.sliding.graph.fed))
     return np.concatenate([q, v, fed, energies, [power], forces])
 

@@ -41,7 +41,7 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
     else:
         free = _loose(answer) if follows else free_directions(answer)
     answer = answer.cleared
-    v, y = answer.v, answer.y
+    v = answer.v
     moves = np.abs(v).max(initial=0.0) > _ROUNDING * answer.speed
     if outcome.word == "moves" and not moves:
         v = np.zeros_like(v)
@@ -53,6 +53,7 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
         unique = False if len(free) or len(others) else True if known else None
     mu = np.zeros(question.sliding.gaps)
     mu[place.touching] = answer.mu
+    y, lam, mu = question.stated(answer.y, answer.lam, mu)
     return Step(
         system=question.system,
         graph=question.sliding.graph,
@@ -63,7 +64,7 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
         u=place.u,
         power=answer.value,
         dissipated=answer.dissipated,
-        lam=Multipliers.of(np.concatenate([answer.lam, mu]), layout),
+        lam=Multipliers.of(np.concatenate([lam, mu]), layout),
         forces=Forces(forces_of(question, y)),
         modes=_modes(question, place, answer),
         unique=unique,
