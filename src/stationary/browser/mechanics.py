@@ -120,7 +120,7 @@ class Mechanics:
             "inputs": [u.name for u in self.system.inputs],
             "mass": _entries(mass),
             "slope": _entries(slope) if slope is not None else {"row": [], "col": []},
-            "holonomic": _holonomic(rows, n) if rows is not None else [],
+            "holonomic": _holonomic(rows) if rows is not None else [],
             "order": saddle_order(H, A).tolist(),
             "weights": weights,
             "ways": self.ways.tolist(),
@@ -232,7 +232,7 @@ def _pattern(pattern: ca.Sparsity) -> sparse.csc_matrix:
     return sparse.csc_matrix((ones, pattern.row(), pattern.colind()), shape=pattern.shape)
 
 
-def _holonomic(constraints: ca.Function, n: int) -> list[bool]:
+def _holonomic(constraints: ca.Function) -> list[bool]:
     """Tell rows that hold places from those that hold velocities alone."""
     arguments = constraints.sx_in()
     R = ca.densify(constraints.call(arguments)[0])

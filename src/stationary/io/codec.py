@@ -104,7 +104,7 @@ class Encoder:
         if isinstance(value, Happened):
             return {"h": [self(tuple(value), name), self(value.names)]}
         if isinstance(value, Status):
-            parts = (str(value), value.message, value.direction, value.names)
+            parts = value.__reduce__()[1]
             return {"s": [self(v, f"{name}_status") for v in parts]}
         return {"o": self._shared(value, name)}
 
@@ -228,8 +228,7 @@ class Decoder:
         if "d" in data:
             return {self(k): self(v) for k, v in data["d"]}
         if "s" in data:
-            word, message, direction, names = map(self, data["s"])
-            return Status(word, message, direction, names)
+            return Status(*map(self, data["s"]))
         if "several" in data:
             entries = np.empty(len(data["several"]), dtype=object)
             for i, entry in enumerate(data["several"]):

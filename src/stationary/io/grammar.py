@@ -369,9 +369,7 @@ class _Parser:
         bracket = self.take()
         self.deeper()
         arguments: list[Any] = []
-        starts: list[int] = []
         while not self.at(")"):
-            starts.append(self.token.start)
             arguments.append(self._argument(name.text == "if" and len(arguments) % 2 == 0))
             if not self.at(","):
                 break
@@ -388,7 +386,7 @@ class _Parser:
         if not function.fewest <= len(arguments) <= function.most:
             self._wrong_count(name, function, len(arguments), end)
         if name.text == "if":
-            self._check_conditions(name, arguments, starts, end)
+            self._check_conditions(name, arguments, end)
         self.began = name.start
         return function.make(self.nodes, arguments)
 
@@ -406,9 +404,7 @@ class _Parser:
         right = self.sum()
         return self.nodes.compare(_COMPARISONS[sign.text], left, right)
 
-    def _check_conditions(
-        self, name: Token, arguments: list[Any], starts: list[int], end: int
-    ) -> None:
+    def _check_conditions(self, name: Token, arguments: list[Any], end: int) -> None:
         conditions = [*arguments[:-1:2]]
         values = [*arguments[1::2], arguments[-1]]
         if len(arguments) % 2 == 0 or any(isinstance(c, sp.Expr) for c in conditions) or not all(

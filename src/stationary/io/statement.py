@@ -382,11 +382,9 @@ def _part(reader: Reader, path: Path) -> System:
         reader.refuse(path, error)
 
 
-def _value(reader: Reader, path: Path, key: str, default: Any = 0) -> Any:
+def _value(reader: Reader, path: Path, key: str) -> Any:
     place = (*path, key)
-    if reader.at(place) is None:
-        return default
-    return reader.expression(place, f"'{key}'", **_PLACE)
+    return 0 if reader.at(place) is None else reader.expression(place, f"'{key}'", **_PLACE)
 
 
 def _particle(reader: Reader, path: Path, name: str) -> System:

@@ -278,7 +278,7 @@ def _arguments(stated: ca.Function, symbols: tuple[Any, ...]) -> tuple[list[Any]
             continue
         inside = [memory[i] for i in read]
         moving, parts = any(moves[i] for i in read), frozenset().union(*(made_of[i] for i in read))
-        which = _argument(op, inside, [moves[i] for i in read])
+        which = _argument(op, [moves[i] for i in read])
         if moving and which is not None:
             sharp = op in _FLAT or op in _STEEP
             if op in (ca.OP_POW, ca.OP_CONSTPOW) and _high(inside[1]):
@@ -308,7 +308,7 @@ def _arguments(stated: ca.Function, symbols: tuple[Any, ...]) -> tuple[list[Any]
     return [listed[i][0] for i in kept], [listed[i][1] for i in kept]
 
 
-def _argument(op: int, inside: list[Any], moves: list[bool]) -> int | None:
+def _argument(op: int, moves: list[bool]) -> int | None:
     """Return which operand of an operation has a scale, if one has."""
     if op in _FLAT or op in (ca.OP_SIN, ca.OP_COS, ca.OP_TAN):
         return 0

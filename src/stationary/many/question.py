@@ -147,7 +147,7 @@ def as_question(
                 "What varies stands in over, what is kept in keep.",
             )
     roles = {column: _role(column, name, system, takes, given) for column in design.names}
-    _require_names(name, system, given)
+    _require_names(system, given)
     _require_all(name, system, {*given, *roles.values()}, given, roles)
     return Question(name, system, design, keeps, dict(given), roles)
 
@@ -220,7 +220,7 @@ def _is_state(system: System, name: str) -> bool:
         return bool(system.fields) and point_named(system, name) is not None
 
 
-def _require_names(verb: str, system: System, given: Mapping[str, Any]) -> None:
+def _require_names(system: System, given: Mapping[str, Any]) -> None:
     """Refuse names, in what all runs share, that the statement does not have."""
     layout = Layout(system)
     known = names_of(system)

@@ -315,10 +315,10 @@ def paper(drawn: Scene) -> tuple[float, float]:
     return (5.5, max(0.5, 4.7 * share) + 1.0) if share < 1 else (max(2.4, 4.8 / share) + 0.8, 5.8)
 
 
-def stage(figure: Any, drawn: Scene, place: Any = 111) -> Any:
+def stage(figure: Any, drawn: Scene) -> Any:
     """Make axes that hold the whole scene, with equal scales."""
     if drawn.dimension == 3:
-        axes = figure.add_subplot(place, projection="3d", proj_type="persp", focal_length=1.6)
+        axes = figure.add_subplot(projection="3d", proj_type="persp", focal_length=1.6)
         axes.view_init(elev=20, azim=-60)
         axes.set_box_aspect(drawn.high - drawn.low, zoom=0.85)
         axes.set(xlim=_pair(drawn, 0), ylim=_pair(drawn, 1), zlim=_pair(drawn, 2))
@@ -326,7 +326,7 @@ def stage(figure: Any, drawn: Scene, place: Any = 111) -> Any:
         axes.tick_params(labelsize="small", pad=0)
         axes.locator_params(nbins=4)
         return axes
-    axes = figure.add_subplot(place)
+    axes = figure.add_subplot()
     axes.set_aspect("equal", anchor="N")
     axes.set(xlim=_pair(drawn, 0), ylim=_pair(drawn, 1), xlabel="$x$ (m)", ylabel="$y$ (m)")
     if drawn.flat:

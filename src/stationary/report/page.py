@@ -118,17 +118,16 @@ def style() -> str:
     return Path(__file__).with_name("style.css").read_text(encoding="utf-8")
 
 
-def picture(figure: Any, words: str, kind: str = "svg") -> str:
+def picture(figure: Any, words: str) -> str:
     """Put a matplotlib figure into a page, and let go of it."""
     import matplotlib.pyplot as plt
 
     data = io.BytesIO()
     with plt.rc_context({"svg.hashsalt": "stationary"}):
         # No date: the same model gives the same page.
-        figure.savefig(data, format=kind, metadata={"Date": None} if kind == "svg" else None)
+        figure.savefig(data, format="svg", metadata={"Date": None})
     plt.close(figure)
-    mime = {"svg": "image/svg+xml", "png": "image/png"}[kind]
-    source = f"data:{mime};base64,{b64encode(data.getvalue()).decode()}"
+    source = f"data:image/svg+xml;base64,{b64encode(data.getvalue()).decode()}"
     wide = " wide" if figure.get_figwidth() > _WIDE else ""
     words = escape(words, quote=True)
     return f'<figure class="picture{wide}"><img src="{source}" alt="{words}"></figure>'

@@ -21,6 +21,13 @@ _SINGULAR = 0.05
 # time leaves every bound.
 _BEYOND = 1e3
 
+# What to do where a statement ends, and where steps become too small.
+_KEEP_AWAY = (
+    "Keep it away from there by a start, a stop or a constraint, or round the edge off, as "
+    "st.sqrt(x**2 + small**2) for x; throw=False returns what there is."
+)
+_WIDEN = 'Widen what is narrow there, or take method="auto"; throw=False returns what there is.'
+
 
 @dataclass(frozen=True)
 class Ends:
@@ -60,10 +67,11 @@ class Ends:
         if last is not None:
             reached = edge(self.kernel, self.params, (self.t, self.y), (last.t[-1], last.end))
             if reached:
-                return Status("blow-up", f"{reached}, near t = {at:.6g}")
+                return Status("blow-up", f"{reached}, near t = {at:.6g}", remedy=_KEEP_AWAY)
         if last is None or self._bounded(ode, last):
             because = "forces change there faster than steps of any length follow"
-            return Status("blow-up", f"the steps become too small near t = {at:.6g}: {because}")
+            words = f"the steps become too small near t = {at:.6g}: {because}"
+            return Status("blow-up", words, remedy=_WIDEN)
         return Status("blow-up", f"the motion leaves every bound near t = {at:.6g}")
 
     @np.errstate(all="ignore")

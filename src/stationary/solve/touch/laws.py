@@ -477,7 +477,7 @@ def _relaxed(law: Law, first: tuple[Choice, ...]) -> list[Answer]:
                 for row, new in zip(rows, wanted):
                     move(row, float(new))
         if sweep % _TRY == 0:
-            shown = _shown(law, z, w)
+            shown = _shown(law, z)
             if shown not in tried:
                 tried.add(shown)
                 answer = law.tried(shown)
@@ -486,7 +486,7 @@ def _relaxed(law: Law, first: tuple[Choice, ...]) -> list[Answer]:
     return []
 
 
-def _shown(law: Law, z: np.ndarray, w: np.ndarray) -> tuple[Choice, ...]:
+def _shown(law: Law, z: np.ndarray) -> tuple[Choice, ...]:
     """Return the mode that relaxed forces are in."""
     mode = []
     for unit in law.units:
@@ -509,5 +509,5 @@ def _shown(law: Law, z: np.ndarray, w: np.ndarray) -> tuple[Choice, ...]:
         elif len(rows) == 1:
             mode.append(Choice("slide", (float(-np.sign(z[rows[0]])),)))
         else:
-            mode.append(replace(Choice("slide")))
+            mode.append(Choice("slide"))
     return tuple(mode)

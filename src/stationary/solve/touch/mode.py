@@ -111,7 +111,7 @@ def next_mode(
     units, which = [], []
     at_gap = {rub.gap: j for j, rub in enumerate(touch.rubs) if rub.gap is not None}
     for i in sorted(near):
-        units.append(_contact(facts, i, at_gap.get(i), slips, before, rests, barred))
+        units.append(_contact(facts, i, at_gap.get(i), slips, rests, barred))
         which.append((i, at_gap.get(i)))
     for j, rub in enumerate(touch.rubs):
         if rub.gap is None:
@@ -289,13 +289,7 @@ def _direction(facts: Facts, j: int) -> tuple[float, ...]:
 
 
 def _contact(
-    facts: Facts,
-    i: int,
-    j: int | None,
-    slips: int,
-    before: Mode,
-    rests: np.ndarray,
-    barred: Barred,
+    facts: Facts, i: int, j: int | None, slips: int, rests: np.ndarray, barred: Barred
 ) -> Unit:
     row, name = facts.fixed + i, facts.touch.names[i]
     away = () if i in barred.closed else (Choice("closed"),)

@@ -23,6 +23,9 @@ _FIRST = 33
 _DEPTH = 40
 _MOST = 3000
 
+# What imbalance costs in the programs of a proof.
+_CAP = 8.0
+
 
 class _Duals:
     """Motions along the line, their duals, and how low g is on every edge."""
@@ -44,9 +47,9 @@ class _Duals:
         return self.across - dual[:, None] * self.along
 
 
-def covered(pencil: Pencil, value: float, cap: float = 8.0) -> Cover:
+def covered(pencil: Pencil, value: float) -> Cover:
     """Prove that no pressure has a value beyond this one, or say that it is not proven."""
-    pencil = Pencil(Programs(pencil.programs.rest, cap), pencil.mode, pencil.functional)
+    pencil = Pencil(Programs(pencil.programs.rest, _CAP), pencil.mode, pencil.functional)
     line = pencil.line(value)
     low, high = pencil.allowed(line)
     if not high > low:

@@ -151,10 +151,10 @@ class Refuted:
             rows[:, :count, j] = border[:, held]
         return rows
 
-    def _solved(self, rows: np.ndarray, right: np.ndarray, room: float) -> np.ndarray:
+    def _solved(self, rows: np.ndarray, room: float) -> np.ndarray:
         """Tell where duals with these products leave no loads."""
         try:
-            y = np.linalg.solve(rows, right)[:, :, 0].T.copy()
+            y = np.linalg.solve(rows, _LAST)[:, :, 0].T.copy()
         except np.linalg.LinAlgError:
             return np.zeros(len(rows), dtype=bool)
         y[4] = np.minimum(y[4], 0.0)
@@ -169,7 +169,7 @@ class Refuted:
         rows[:, 4] = y / (y @ y)
         if count < 4:
             rows[:, count:4] = np.linalg.svd(rows[k, [*range(count), 4]])[2][count + 1 :]
-        self.left &= ~self._solved(rows, _LAST, room)
+        self.left &= ~self._solved(rows, room)
 
     def _about(self, held: np.ndarray, room: float) -> None:
         """Two columns and what rests: loads that have the centre leave its force two ways.
@@ -198,4 +198,4 @@ class Refuted:
         # Where no such loads are, any dual does.
         none = ~(e[0] * e[0] + e[1] * e[1] > 0)
         rows[none] = np.eye(5)
-        self.left &= ~(self._solved(rows, _LAST, room) & ~none & self.inside)
+        self.left &= ~(self._solved(rows, room) & ~none & self.inside)

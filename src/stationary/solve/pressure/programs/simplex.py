@@ -1,4 +1,4 @@
-"""A linear program of few rows and many columns, from a basis nearby.
+"""A linear program of few rows and many columns.
 
 `scipy.optimize.linprog` solves the same in milliseconds, most of them spent before its first
 pivot; thousands of these programs make one picture.
@@ -31,27 +31,8 @@ class Vertex:
         return np.isfinite(self.value)
 
 
-def solved(
-    A: np.ndarray, b: np.ndarray, cost: np.ndarray, basis: np.ndarray | None = None
-) -> Vertex:
+def solved(A: np.ndarray, b: np.ndarray, cost: np.ndarray) -> Vertex:
     """Minimize ``cost @ p`` with ``A p = b``, p ≥ 0; where nothing is feasible the value is inf."""
-    rows, columns = A.shape
-    inverse, amounts = None, b
-    if basis is not None and len(basis) == rows and basis.max() < columns:
-        square = A[:, basis]
-        try:
-            inverse = np.linalg.inv(square)
-            amounts = inverse @ b
-            if amounts.min() < -1e-9 or np.abs(inverse).max() > 1e11:
-                inverse = None
-            else:
-                amounts = np.maximum(amounts, 0.0)
-        except np.linalg.LinAlgError:
-            inverse = None
-    if inverse is not None and basis is not None:
-        vertex = _second(A, b, cost, basis.copy(), inverse, amounts)
-        if _adds_up(A, b, vertex):
-            return vertex
     vertex = _from_scratch(A, b, cost)
     return vertex if _adds_up(A, b, vertex) else _judged(A, b, cost)
 
@@ -87,12 +68,7 @@ def _from_scratch(A: np.ndarray, b: np.ndarray, cost: np.ndarray) -> Vertex:
     if left > 1e-10:
         return Vertex(np.inf, basis, amounts, dual)
     cost = np.concatenate([cost, np.zeros(rows)])
-    return _second(wide, b, cost, basis, inverse, amounts, columns)
-
-
-def _second(A, b, cost, basis, inverse, amounts, columns=None) -> Vertex:
-    columns = A.shape[1] if columns is None else columns
-    basis, inverse, amounts, dual = _pivoted(A, b, cost, basis, inverse, amounts, columns)
+    basis, inverse, amounts, dual = _pivoted(wide, b, cost, basis, inverse, amounts, columns)
     return Vertex(float(cost[basis] @ amounts), basis, amounts, dual)
 
 
