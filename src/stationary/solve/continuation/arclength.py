@@ -236,12 +236,28 @@ class Follower:
             if np.ptp([point[-1] for point in trail]) <= _LEVEL:
                 at = f"{self.curve.parameter} = {z[-1] * self.curve.scale[-1]:.6g}"
                 return Status("upright", f"all of it is at {at}: it balances there at any size")
+        if (unheld := self._unheld(trail)) is not None:
+            return unheld
         away = np.abs(z - self.curve.start / self.curve.scale)[:n] * (self.curve.periods[:n] == 0)
         if not len(away) or away.max() < _AWAY:
             return None
         worst = int(np.argmax(away))
         name, value = self.curve.label(worst), z[worst] * self.curve.scale[worst]
         return Status("away", f"'{name}' went far away, to {value:.3g}")
+
+    def _unheld(self, trail: list[np.ndarray]) -> Status | None:
+        """Tell whether constraints come to depend on each other: their forces go to infinity."""
+        n, z = self.curve.n, trail[-1]
+        forces = np.abs(z)[n:-1]
+        if forces.max(initial=0.0) < _AWAY:
+            return None
+        half = next((w for w in reversed(trail) if np.abs(w[n:-1]).max() < forces.max() / 2), z)
+        moved = np.delete(np.abs(z - half), np.s_[n:-1])
+        if half is z or moved.max() > 1 / _AWAY:
+            return None
+        worst = self.curve.label(n + int(np.argmax(forces)))
+        at = f"{self.curve.parameter} goes to {z[-1] * self.curve.scale[-1]:.6g}"
+        return Status("away", f"the force of '{worst}' grows without bound as {at}")
 
     def _beyond(self, z: np.ndarray) -> float | None:
         low, high = (edge / self.curve.scale[-1] for edge in self.curve.span)

@@ -315,8 +315,10 @@ class EquilibriumCurve(AbstractCurve):
         return self.search.layout.kinematics
 
     def label(self, entry: int) -> str:
-        """Return the name of a coordinate."""
-        return self.search.layout.name(entry)
+        """Return the name of an unknown."""
+        if entry < self.n:
+            return self.search.layout.name(entry)
+        return self.search.row_name(int(self.active[entry - self.n]))
 
     # -- what the points tell ---------------------------------------------------------------------
 

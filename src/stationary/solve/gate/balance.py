@@ -26,7 +26,7 @@ def balance(
         allowed = np.maximum(allowed, rtol * state.springing)
         allowed += _ROUNDINGS * (state.shaken + np.finfo(float).eps * state.strongest)
     if not np.all(left <= allowed):
-        allowed += _ROUNDINGS * state.computed
+        allowed += _ROUNDINGS * (state.computed + state.turned)
     if start is not None:
         pulled = np.abs(state.forces(start))
         allowed += _ROUNDINGS * np.finfo(float).eps * np.where(np.isfinite(pulled), pulled, 0.0)

@@ -35,6 +35,7 @@ from stationary.solve.gate.early_end import Reason, reason
 from stationary.solve.gate.equation import energy, equation, stepped
 from stationary.solve.gate.finding import Finding, refuted, worst
 from stationary.solve.gate.friction import friction
+from stationary.solve.gate.held import held
 from stationary.solve.gate.inertia_beside import inertia_beside
 from stationary.solve.gate.nearest import nearest
 from stationary.solve.gate.pressures import attained
@@ -102,6 +103,7 @@ def _(rest: Equilibrium, *, start: np.ndarray | None = None) -> list[Finding]:
         *balance(state, _REST, start),
         *constraints(state, _REST),
         *contacts(state, _REST),
+        *held(state),
         *curvature(rest, state),
         *energy_at_rest(rest, state),
     ]

@@ -11,7 +11,7 @@ from stationary.lower.rounding import rounding
 from stationary.result.equilibrium import Equilibrium
 from stationary.solve.gate.finding import Finding
 from stationary.solve.gate.state import State
-from stationary.solve.linear import stiffnesses
+from stationary.solve.linear import orthonormal, stiffnesses
 
 # Systems of more coordinates take longer to look at than to solve.
 _LARGEST = 60
@@ -47,9 +47,12 @@ def curvature(rest: Equilibrium, state: State) -> list[Finding]:
     stiffest = stiff.max(initial=0.0) or 1.0
     scale = 1 / np.where(stiff > 1e-6 * stiffest, stiff, stiffest)
     H = scale[:, None] * ((K - bent) + (K - bent).T) / 2 * scale
-    A = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)[holds | touching] * scale
+    A = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)[holds | touching]
+    # Rows are compared in moves of the statement: their own forces turn no row.
+    A = A * state.alike
     lengths = np.linalg.norm(A, axis=1, keepdims=True)
-    Z = null_space(A / np.where(lengths > 0, lengths, 1.0), rcond=_SAME) if len(A) else np.eye(n)
+    free = null_space(A / np.where(lengths > 0, lengths, 1.0), rcond=_SAME) if len(A) else np.eye(n)
+    Z = orthonormal((state.alike / scale)[:, None] * free)
     signs = np.linalg.eigvalsh(Z.T @ H @ Z) if Z.shape[1] else np.zeros(0)
     positive, negative, zero = rest.inertia
     largest = float(np.abs(scale[:, None] * (np.abs(K) + np.abs(bent)) * scale).max(initial=0.0))

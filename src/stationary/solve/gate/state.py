@@ -14,7 +14,7 @@ from stationary.derive.graph import Graph
 from stationary.derive.sliding import Sliding
 from stationary.lower.kernel import numeric
 from stationary.lower.rounding import rounding
-from stationary.solve.scales import Scales, scales_of
+from stationary.solve.scales import Scales, largest_terms, scales_of
 from stationary.solve.sliding.problem.question import evaluated, terms_of
 
 # How many times the last digits of the coordinates are shaken to see what that changes.
@@ -64,6 +64,14 @@ class State:
             self.graph, self.params, self.t, self.q, v=self.v, u=self.u, span=self.span,
             travel=self.travel,
         )  # fmt: skip
+
+    @cached_property
+    def alike(self) -> np.ndarray:
+        """Moves of the coordinates that count alike: the radius of what bends, or their way."""
+        scales = self.scales
+        moves = np.where(np.isfinite(scales.bend) & (scales.bend > 0), scales.bend, scales.length)
+        usual = float(np.median(moves[moves > 0])) if np.any(moves > 0) else 1.0
+        return np.where(moves > 0, moves, usual)
 
     @property
     def rows(self) -> int:
@@ -154,6 +162,13 @@ class State:
             strong = max(np.abs(self.y).max(), limits.max(initial=0.0))
             size = size + abs(self.slips[1]).sum(axis=0) * strong
         return np.asarray(size).ravel()
+
+    @cached_property
+    def turned(self) -> np.ndarray:
+        """What is known of the forces of constraints where rows turn by their last digits."""
+        over = sparse.csr_matrix(self.holds[2]) @ sparse.diags(self.alike)
+        work = largest_terms(over, np.ones(len(self.q))) * np.abs(self.lam)
+        return np.finfo(float).eps * ((over != 0).T @ work) / self.alike
 
     @cached_property
     def stiffness(self) -> Any:

@@ -17,10 +17,11 @@ from stationary.lower.inputs import SLOTS, lowered, sampled, translate
 from stationary.lower.kernel import graph_of, numeric
 from stationary.model.layout import Layout
 from stationary.model.system import System
-from stationary.solve.linear import Saddle
+from stationary.solve.linear import DENSE_UP_TO, Saddle
 
-# Steps that bring a configuration back onto its constraints.
-_MOST_CORRECTIONS = 12
+# Steps that bring a configuration back onto its constraints, and those to where they are violated
+# least: halves of the way, where they depend on each other there.
+_MOST_CORRECTIONS, _MOST_APPROACHES = 12, 250
 
 
 @lru_cache(maxsize=64)
@@ -242,9 +243,11 @@ class AbstractAtRest(ABC):
         usual = np.median(sizes[sizes > 0]) if np.any(sizes > 0) else 1.0
         weights = 1 / np.where(sizes > 0, sizes, usual)
         missed = weights * self.violations(q)
-        for _ in range(100):
+        for _ in range(_MOST_APPROACHES):
             violated = np.flatnonzero(missed)
             r, A = self.limits(q, violated)
+            if np.all(np.abs(r) <= self.small(q, A, 0.0, 1)):
+                return q, True
             r, A = weights[violated] * r, sparse.diags(weights[violated]) @ A @ D
             slope = A.T @ r
             size = float(abs(A).max()) ** 2 if A.nnz else 1.0
@@ -254,9 +257,16 @@ class AbstractAtRest(ABC):
                 return q, False
             if np.abs(slope).max(initial=0.0) <= 1e-7 * pulls:
                 return q, True
-            K = Saddle(damping * size * sparse.eye(len(q), format="csc"), A, corner=1.0)
+            H = damping * size * sparse.eye(len(q), format="csc")
+            if len(q) <= DENSE_UP_TO:
+                # Where rows depend on each other, or contradict each other, they bend into what
+                # holds; what bends away would lead to where they are violated most.
+                H = H + _rising((D @ self.curvature(q, weights * missed) @ D).toarray())
+            K = Saddle(H, A, corner=1.0)
             move, _ = K.solve(np.zeros(len(q)), -r)
-            there = self.moved(q, moves * move)
+            # Where rows depend on each other, a step goes half of the way.
+            trials = [self.moved(q, times * moves * move) for times in (1.0, 2.0)]
+            there = min(trials, key=lambda x: np.linalg.norm(weights * self.violations(x)))
             trial = weights * self.violations(there)
             share = np.linalg.norm(trial) / np.linalg.norm(missed)
             if share < 1:
@@ -266,6 +276,12 @@ class AbstractAtRest(ABC):
             else:
                 damping *= 8
         return q, False
+
+
+def _rising(H: np.ndarray) -> Any:
+    """Return the part of a symmetric matrix that is not below zero."""
+    values, vectors = np.linalg.eigh(H)
+    return sparse.csc_matrix((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
 
 @lru_cache(maxsize=16)

@@ -490,4 +490,5 @@ class Search(AbstractAtRest):
             if not rise < last + (noise if decade > _DECADES // 2 else -noise):
                 return None
             last = rise
-        return there
+        # What hardly moves, as a constraint without a gradient lets it, has not gone for ever.
+        return there if np.any(np.abs(there - begin) > self.metric) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,18 @@ from stationary.model.layout import Layout
 from stationary.model.system import System
 from stationary.model.terms import Contact, Drag
 from stationary.result.equilibrium import Equilibrium
+from stationary.result.status import Status
 from stationary.solve.arguments import as_time, quiet
 from stationary.solve.gate.claims import judged
+from stationary.solve.gate.held import Dependence, dependences
+from stationary.solve.gate.state import State
 from stationary.solve.inertia import require_system
 from stationary.solve.newton import Ending
 from stationary.solve.rest.search import Search, search_of
+
+# Next to where a search ended constraints hold to this, beside what they could be; gradients depend
+# on each other where last digits change how far they are from it by this share.
+_SATISFIED, _LOOSE = 1e-9, 1e-3
 
 
 @quiet
@@ -79,8 +87,12 @@ def statics(
     _refuse_motion(v, layout)
     search = search_of(system, params, inputs, as_time(t), kind)
     rest = judged(search.run(q), start=q)
+    across = None if rest.status == "balanced" else _unheld(rest, search, q)
+    if across is not None:
+        told = f"the constraints cannot balance the forces: {_dependent(across)}"
+        rest = replace(rest, status=Status("singular", told))
     if throw and rest.status != "balanced":
-        raise DidNotConverge(_failure(rest, search, q), status=rest.status, solution=rest)
+        raise DidNotConverge(_failure(rest, search, q, across), status=rest.status, solution=rest)
     return rest
 
 
@@ -123,8 +135,45 @@ def _refuse_motion(v: np.ndarray, layout: Layout) -> None:
         )
 
 
-def _failure(rest: Equilibrium, search: Search, start: np.ndarray) -> str:
+def _unheld(rest: Equilibrium, search: Search, start: np.ndarray) -> Dependence | None:
+    """Return constraints that depend on each other next to where a search ended or began, if any.
+
+    One that has no gradient at the start says nothing of where to go.
+    """
+    lam = rest.lam.every
+    if not len(lam):
+        return None
+    for place in (rest.q, start):
+        q = search.nearest(place)[0] if np.all(np.isfinite(place)) else place
+        missed, A = search.violations(q), search.limits(q, np.arange(len(lam)))[1]
+        if not np.all(np.abs(missed) <= search.small(q, A, _SATISFIED)):
+            continue
+        at = rest.graph, rest.t, q, np.zeros_like(q), search.inputs(q), rest.params, lam
+        for across in dependences(State(*at)):
+            if across.change > _LOOSE:
+                return across
+    return None
+
+
+def _dependent(across: Dependence) -> str:
+    names = ", ".join(f"'{name}'" for name in across.rows)
+    if len(across.rows) == 1:
+        return f"the gradient of {names} vanishes"
+    return f"gradients of {names} depend on each other"
+
+
+def _failure(
+    rest: Equilibrium, search: Search, start: np.ndarray, across: Dependence | None
+) -> str:
     layout, rows = search.layout, search.balance.rows
+    if across is not None:
+        return say(
+            "the constraints cannot balance the forces where they hold.",
+            f"Found that {_dependent(across)}, and a force of {across.force:.3g} on "
+            f"'{across.coordinate}' across: beside that their own forces grow without bound.",
+            "Give what is taut some slack or let it stretch, state what is squared without its "
+            f"square, or hold '{across.coordinate}' otherwise.",
+        )
     if rest.status == "saddle":
         return say(
             "the search ended at an equilibrium that is not a minimum.",
