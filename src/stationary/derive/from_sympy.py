@@ -24,8 +24,8 @@ _LARGEST = 300.0
 # What may grow as fast as a hyperbolic cosine.
 _GROWING = (sp.exp, sp.cosh, sp.sinh, Shared)
 
-# The logarithm of a factor beyond which it was split off an exponential.
-_SPLIT_OFF = 20
+# The logarithms of factors beyond which they were split off an exponential, or off a power.
+_SPLIT_OFF, _OFF_A_POWER = 20, 300
 
 #: What each function of SymPy is in CasADi.
 FUNCTIONS: dict[type, Callable[..., Any]] = {
@@ -84,6 +84,17 @@ def _grows(e: Any) -> bool:
     )
 
 
+def _hidden_in(number: Any, factors: list[Any]) -> Any:
+    """Return what a number was split off, if it was: an exponential, or else the highest power."""
+    size = abs(sp.log(abs(number))) if number.is_Number and number.is_finite and number else 0
+    if size > _SPLIT_OFF:
+        exponential = next((f for f in factors if isinstance(f, sp.exp)), None)
+        if exponential is not None:
+            return exponential
+    powers = [f for f in factors if f.is_Pow and f.exp.is_Number] if size > _OFF_A_POWER else []
+    return max(powers, key=lambda f: abs(f.exp), default=None)
+
+
 class Translator:
     """Translates expressions over one set of symbols; equal subexpressions become one node."""
 
@@ -133,16 +144,19 @@ class Translator:
         # Divisors are collected: x/y is one division, not a product with a power.
         above, below = [], []
         number, *factors = e.args
-        hidden = next((f for f in factors if isinstance(f, sp.exp)), None)
-        if hidden is not None and number.is_Number and abs(sp.log(abs(number))) > _SPLIT_OFF:
-            # SymPy makes 1e-435·exp(x) of exp(x − 1000), and no number is as small as that.
-            factors.remove(hidden)
-            above = [
-                float(sp.sign(number)),
-                ca.exp(self(hidden.args[0]) + float(sp.log(abs(number)))),
-            ]
-        else:
+        hidden = _hidden_in(number, factors)
+        if hidden is None:
             factors = e.args
+        else:
+            # SymPy makes 1e-435·exp(x) of exp(x − 1000), and 1e-640·x⁴⁰ of (x/1e16)⁴⁰; no number
+            # is as small as that.
+            factors.remove(hidden)
+            above = [float(sp.sign(number))]
+            if isinstance(hidden, sp.exp):
+                above.append(ca.exp(self(hidden.args[0]) + float(sp.log(abs(number)))))
+            else:
+                factor = float(sp.N(abs(number), 30) ** (1 / hidden.exp))
+                above.append(self._power(factor * self(hidden.base), hidden.exp))
         divides = [f.is_Pow and f.exp.is_Number and f.exp.is_negative for f in factors]
         hyperbolic = any(d and isinstance(f.base, sp.cosh) for f, d in zip(factors, divides))
         grows = hyperbolic and any(not d and _grows(f) for f, d in zip(factors, divides))

@@ -125,6 +125,26 @@ class Features:
             many = np.where(self.relative, near, many)
         return np.any(many, axis=1)
 
+    def clear(self, length: np.ndarray, z: np.ndarray, rate: np.ndarray) -> bool:
+        """Tell whether between no two of many looks a function may do more than these show.
+
+        Arguments and rates have a row for each function. Quicker than `passed`, and more cautious.
+        """
+        size, speed = np.abs(z), np.abs(rate)
+        way = 0.25 * length * np.maximum(speed[:, 1:], speed[:, :-1])
+        before, after = z[:, :-1], z[:, 1:]
+        many = np.maximum(np.abs(after - before), way) > _PASSED
+        if self.relative.any():
+            ends = np.minimum(size[:, 1:], size[:, :-1])
+            near = (before * after <= 0) | (way > (1 - _SMALLER) * ends)
+            many = np.where(self.relative[:, None], near, many)
+        if not many.any():
+            return True
+        low, high, least = self.low[:, None], self.high[:, None], self.least[:, None]
+        flat = (np.maximum(before, after) + way < low) | (np.minimum(before, after) - way > high)
+        within = np.maximum(size[:, 1:], size[:, :-1]) + way <= least
+        return not np.any(many & ~np.where(self.relative[:, None], within, flat))
+
     def inside(
         self, p: np.ndarray, begin: np.ndarray, length: np.ndarray, z: np.ndarray,
         rate: np.ndarray, among: np.ndarray,

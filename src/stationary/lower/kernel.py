@@ -21,6 +21,7 @@ from stationary.lower.engines.casadi import Numeric
 from stationary.lower.features import Features, features_of
 from stationary.lower.inputs import SLOTS, Signature, lowered, translate
 from stationary.lower.instructions import kinks
+from stationary.lower.looks import Looks, looks_of
 from stationary.lower.switches import Switches
 from stationary.model.contents import sudden
 from stationary.model.layout import Layout
@@ -196,6 +197,11 @@ class AbstractKernel(ABC):
     def features(self) -> Features | None:
         """What in the statement may be sharp, if anything."""
         return features_of(self)
+
+    @cached_property
+    def looks(self) -> Looks | None:
+        """What can be seen of many states at once, if it is smooth."""
+        return looks_of(self)
 
     @cached_property
     def kinks(self) -> list[str]:

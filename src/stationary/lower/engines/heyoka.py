@@ -41,7 +41,7 @@ _UNROLL_UP_TO = 250
 _BETWEEN_LOOKS = 0.1
 
 # Names the way in which a graph is lowered: code that another way has left on disk is not used.
-LOWERING = "coefficients in front, pairs, squares, differences, sizes, unit"
+LOWERING = "coefficients in front, pairs, squares, differences, sizes, unit, modest factors"
 
 # Compiling a larger graph than this takes longer than interpreting it for a typical run.
 _COMPILE_UP_TO = 20_000
@@ -71,11 +71,8 @@ def compile(rhs: ca.Function) -> Integrators:
 
 def run(code: Integrators, t: np.ndarray, y: np.ndarray, p: np.ndarray) -> np.ndarray:
     """Return f at many times and states, one per row."""
-    function, coefficients = code.rates
-    values = coefficients(np.concatenate((p, np.ones(y.shape[1] + 1))))[0]
-    pars = np.repeat(values[: function.nparams, None], len(y), axis=1)
     times = np.ascontiguousarray(np.broadcast_to(t, len(y)), dtype=float)
-    return function(np.ascontiguousarray(y.T), pars=pars, time=times).T
+    return code.rates(times, y, p).T
 
 
 @cache
@@ -111,15 +108,22 @@ def _functions() -> dict[int, Callable[..., Any]]:
 
 def _arithmetic(known: Coefficients, par: Any) -> dict[int, Callable[..., Scaled]]:
     """Return what products and sums do to factors that do not move."""
+
+    def modest(x: Scaled) -> Scaled:
+        return x.modest(known, par)
+
+    def square(x: Scaled) -> Scaled:
+        return x * x
+
     return {
         ca.OP_ASSIGN: lambda x: x,
         ca.OP_ADD: lambda x, y: x.plus(y, known, par),
         ca.OP_SUB: lambda x, y: x.plus(-y, known, par),
-        ca.OP_MUL: lambda x, y: x * y,
-        ca.OP_DIV: lambda x, y: x / y,
+        ca.OP_MUL: lambda x, y: modest(x) * modest(y),
+        ca.OP_DIV: lambda x, y: modest(x) / modest(y),
         ca.OP_NEG: lambda x: -x,
-        ca.OP_INV: lambda x: Scaled(1.0, {}) / x,
-        ca.OP_SQ: lambda x: x * x,
+        ca.OP_INV: lambda x: Scaled(1.0, {}) / modest(x),
+        ca.OP_SQ: lambda x: square(modest(x)),
         ca.OP_TWICE: lambda x: x * Scaled(2.0, {}),
     }
 
@@ -136,26 +140,37 @@ def equations(rhs: ca.Function) -> tuple[list[tuple[Any, Any]], ca.Function]:
 
     parameters = rhs.numel_in(2)
     known = Coefficients(parameters + rhs.numel_in(1) + 1)
-    arithmetic, functions = _arithmetic(known, hy.par), _functions()
     y = [hy.expression(f"y{i}") for i in range(rhs.numel_in(1))]
-
     *sizes, unit = (Scaled(1.0, {parameters + i: 1}) for i in range(len(y) + 1))
     time = Scaled(1.0, {}, hy.time) * unit
     state = [Scaled(1.0, {}, x) * size for x, size in zip(y, sizes)]
+    rates = (
+        hy.expression((rate * unit / size).written(known, hy.par))
+        for rate, size in zip(_written(rhs, time, state, known), sizes)
+    )
+    return list(zip(y, rates)), known.function()
+
+
+def _written(
+    function: ca.Function, time: Scaled, state: list[Scaled], known: Coefficients
+) -> list[Scaled]:
+    """Return the entries of a function of t, y and p, whose values are the first known ones."""
+    import heyoka as hy
+
+    arithmetic, functions = _arithmetic(known, hy.par), _functions()
 
     def argument(which: int, entry: int) -> Scaled:
         if which == 2:
             return Scaled(1.0, {entry: 1})
         return state[entry] if which == 1 else time
 
-    memory: list[Any] = [None] * rhs.sz_w()
-    rates: list[Any] = [hy.expression(0.0)] * len(y)
-    for op, read, write, constant in instructions(rhs):
+    memory: list[Any] = [None] * function.sz_w()
+    entries = [Scaled(0.0, {})] * function.numel_out(0)
+    for op, read, write, constant in instructions(function):
         if op == ca.OP_INPUT:
             memory[write[0]] = argument(*read)
         elif op == ca.OP_OUTPUT:
-            rate = memory[read[0]] * unit / sizes[write[1]]
-            rates[write[1]] = hy.expression(rate.written(known, hy.par))
+            entries[write[1]] = memory[read[0]]
         elif op == ca.OP_CONST:
             memory[write[0]] = Scaled(constant, {})
         elif op in arithmetic:
@@ -175,7 +190,35 @@ def equations(rhs: ca.Function) -> tuple[list[tuple[Any, Any]], ca.Function]:
                 "Expected smooth functions.",
                 'Use method="auto", st.BDF() or st.Runge().',
             )
-    return list(zip(y, rates)), known.function()
+    return entries
+
+
+class Values:
+    """A function of t, y and p, compiled, at many times and states at once."""
+
+    def __init__(self, function: ca.Function):
+        import heyoka as hy
+
+        known = Coefficients(function.numel_in(2))
+        y = [hy.expression(f"y{i}") for i in range(function.numel_in(1))]
+        state = [Scaled(1.0, {}, x) for x in y]
+        entries = _written(function, Scaled(1.0, {}, hy.time), state, known)
+        # Compiled thoroughly it is no faster: what takes time is the library of its functions.
+        self._values = hy.cfunc(
+            [hy.expression(e.written(known, hy.par)) for e in entries], vars=y, opt_level=0
+        )
+        self._timed = self._values.is_time_dependent
+        self._coefficients = Numeric(known.function()) if self._values.nparams else None
+
+    def __call__(self, t: np.ndarray, y: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return one row for each entry, one column for each time; states are given in rows."""
+        given = {}
+        if self._timed:
+            given["time"] = np.ascontiguousarray(t)
+        if self._coefficients is not None:
+            values = self._coefficients(p)[0][: self._values.nparams]
+            given["pars"] = np.repeat(values[:, None], len(t), axis=1)
+        return self._values(np.ascontiguousarray(y.T), **given)
 
 
 # Integrators remember the sizes of the motion before; these are made to forget.
@@ -256,13 +299,9 @@ class Integrators:
         self.key = disk.digest(self.rhs.serialize(), hy.__version__, LOWERING)
 
     @cached_property
-    def rates(self) -> tuple[Any, Numeric]:
-        """The rates by themselves as a compiled function, and its parameters from p."""
-        import heyoka as hy
-
-        pairs, coefficients = equations(self.rhs)
-        variables, rates = zip(*pairs)
-        return hy.cfunc(list(rates), vars=list(variables)), Numeric(coefficients)
+    def rates(self) -> Values:
+        """The rates by themselves."""
+        return Values(self.rhs)
 
     @cached_property
     def lost(self) -> Any:

@@ -20,6 +20,9 @@ import casadi as ca
 # Longer sums are not searched.
 _MOST_ADDENDS = 12
 
+# The largest number, and the most factors, that are taken in front of what is multiplied again.
+_FRONT, _FACTORS = 1e60, 4
+
 _ORDER = count()
 
 
@@ -79,6 +82,16 @@ class Scaled:
     def key(self) -> Any:
         """What is the same for equal values."""
         return self.order, self.number, tuple(self.powers.items())
+
+    def modest(self, known: Coefficients, par: Any) -> Scaled:
+        """Return the same with no more in front than a product of two keeps as a number.
+
+        The fortieth power of a length in metres is no number if it is one of light years.
+        """
+        large = not 1 / _FRONT < abs(self.number) < _FRONT
+        if self.moving is None or not large and sum(map(abs, self.powers.values())) <= _FACTORS:
+            return self
+        return Scaled(1.0, {}, self.written(known, par))
 
     def __mul__(self, other: Scaled) -> Scaled:
         if self.number == 0 or other.number == 0:

@@ -18,7 +18,7 @@ from stationary.solve.motion.ode import BlowUp
 from stationary.solve.scales import scales_of
 
 # The energy is balanced at this many times, or once in so many steps where that is more often and
-# so many times are told: twice as often would cost a tenth of a run of the smallest systems.
+# so many times are told.
 _LOOKS = 16
 _ONCE_IN = 4
 
@@ -53,7 +53,7 @@ def proven(motion: Motion, rtol: float) -> Motion:
     """Return a run with the status that it deserves; last states that are no good are taken off."""
     if motion.status in ("singular", "blow-up", "jump", "chatter", "stiff"):
         return _trimmed(motion)
-    few = _few(len(motion.t), motion.steps)
+    few = _few(motion)
     broken = worst(kept(motion, few))
     if broken is not None:
         return replace(motion, status=Status("violated", _told(motion, few)))
@@ -73,7 +73,7 @@ def accounted(motion: Motion, rtol: float, few: np.ndarray | None = None) -> lis
 
     What its method promises of every step adds up along the way.
     """
-    few = _few(len(motion.t), motion.steps) if few is None else few
+    few = _few(motion) if few is None else few
     energies = _sampled(motion, "energies", few)
     level = float(np.abs(energies[:, 1:3]).max())
     if not np.isfinite(level):
@@ -160,8 +160,12 @@ def _trimmed(motion: Motion) -> Motion:
     return motion if count == len(good) else replace(motion, t=motion.t[:count], y=motion.y[:count])
 
 
-def _few(count: int, steps: int) -> np.ndarray:
-    """Return which of so many times are looked at; functions of few different numbers are made."""
+def _few(motion: Motion) -> np.ndarray:
+    """Return which output times are looked at; functions of few different numbers are made."""
+    count, steps = len(motion.t), motion.steps
+    if motion.method == "Taylor" and not motion.kernel.rows:
+        # Every step has proven itself when it was taken.
+        return _spread(count, _LOOKS)
     looks = _LOOKS << max(0, (min(count, steps // _ONCE_IN) // _LOOKS).bit_length() - 1)
     return _spread(count, looks)
 
@@ -185,7 +189,7 @@ def kept(motion: Motion, few: np.ndarray | None = None) -> list[Finding]:
     layout = motion.kernel.layout
     if not layout.multipliers:
         return []
-    few = _few(len(motion.t), motion.steps) if few is None else few
+    few = _few(motion) if few is None else few
     R, allowed = _violations(motion, few)
     return [
         Finding("constraint holds:", f"'{layout.row_name(i)}'", float(r), float(most))
