@@ -54,7 +54,8 @@ class Looks:
         level, here = max(sizes[:3]), max(sizes[0], *changes)
         largest = max(largest, here)
         allowed = _MISSING * here + _OF_STATES * np.sqrt(here * largest) + _LAST_DIGITS * level
-        proven = bool(lost <= allowed)
+        # Energies beyond all numbers prove nothing.
+        proven = bool(lost <= allowed < np.inf)
         if proven and self.features is not None:
             count = len(self.features)
             z, rate = every[4 : 4 + count], every[4 + count :]
