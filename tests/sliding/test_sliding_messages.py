@@ -189,6 +189,21 @@ def test_what_is_no_system_is_refused(ask):
         ask("x")
 
 
+@pytest.mark.parametrize("held", [(x - y) ** 2, x**2 + y**2, x**2 - y**2])
+@pytest.mark.parametrize("ask", [
+    st.minimum_power, st.minimum_dissipation, st.newton,
+    lambda s: st.quasistatics(s, span=(0, 1)), lambda s: st.limit_load(s, load=st.Load(1, on=y)),
+])  # fmt: skip
+def test_a_constraint_without_a_gradient_is_named(held, ask):
+    # Where velocities are concerned it holds nothing: x would be told to run away from y.
+    system = st.System(
+        potential=x, friction=[st.Friction(0.3, on=(x, y))],
+        constraints=[st.Constraint(held, name="held")],
+    )  # fmt: skip
+    with pytest.raises(st.StatementError, match="'held' allows no conclusion here"):
+        ask(system)
+
+
 def test_a_step_of_one_support_point_can_be_printed():
     part = st.slider(points=[(0, 0)], weights=1.0)
     px, *_ = part.coordinates

@@ -298,6 +298,19 @@ def require_outside(question: Question, place: Place) -> None:
         )
 
 
+def require_gradients(question: Question, place: Place) -> None:
+    """Refuse a configuration at which a constraint that rests says nothing about velocities."""
+    problem = place.problem
+    vanish = np.flatnonzero((problem.sizes_of(problem.matrices[1]) == 0) & (problem.b == 0))
+    if len(vanish):
+        raise StatementError(
+            f"constraint '{question.layout.row_name(int(vanish[0]))}' allows no conclusion here: "
+            "its gradient vanishes.",
+            "Found all of its derivatives zero, expected one that is not.",
+            "Write what is squared without its square, or ask beside this configuration.",
+        )
+
+
 def require_place(question: Question, place: Place) -> None:
     """Refuse a configuration that the constraints do not allow, and a question without content."""
     layout, problem = question.layout, place.problem
@@ -313,6 +326,7 @@ def require_place(question: Question, place: Place) -> None:
             f"Found {named}; expected zero.",
             "Move it onto the constraints first: at=st.consistent(system, start).",
         )
+    require_gradients(question, place)
     require_outside(question, place)
     require_resistance(question)
     for index in _motionless(question.system):

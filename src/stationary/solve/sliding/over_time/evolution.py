@@ -22,6 +22,7 @@ from stationary.solve.gate.early_end import Reason
 from stationary.solve.progress import Progress
 from stationary.solve.sliding.coulomb.modes import motions_at
 from stationary.solve.sliding.instant.least_power import (
+    require_gradients,
     require_outside,
     require_potential,
     require_resistance,
@@ -131,6 +132,7 @@ def quasistatics(
     if question.layout.multipliers:
         state = repaired(graph, question.params, first, q, np.zeros_like(q), repair=repair)
         moved, q = float(np.abs(state.q - q).max()), state.q
+    require_gradients(question, question.at(first, q))
     require_outside(question, question.at(first, q))
     _require_joined(question, question.at(first, q))
     grid = np.linspace(first, last, count(points, (first, last), system.size))
