@@ -314,8 +314,16 @@ def test_nothing_is_judged_against_one_unit():
 
 # -- names ------------------------------------------------------------------------------------
 
-#: Words that hold anything, and therefore say nothing.
+#: Words that hold anything, and therefore say nothing; and those that do so as names of locals.
 EMPTY = re.compile("_?(found|made)", re.IGNORECASE)
+WEAK = {"told", "asked", "together", "others", "still", "rough"}
+
+
+def locals_of(function: ast.AST) -> set[str]:
+    """Return arguments and assigned names of a function, those of functions inside included."""
+    inside = list(ast.walk(function))
+    stored = {n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return stored | {n.arg for n in inside if isinstance(n, ast.arg)}
 
 
 def test_names_say_what_they_hold():
@@ -325,5 +333,12 @@ def test_names_say_what_they_hold():
         for node in nodes(path.read_text("utf-8"))
         for kind in ("id", "arg", "attr", "name")
         if EMPTY.fullmatch(str(getattr(node, kind, "")))
+    ]
+    wrong += [
+        f"{module}:{node.lineno} {node.name}: {weak}"
+        for module, path in modules(PACKAGE).items()
+        if not module.startswith("stationary.solve.sliding")
+        for node in nodes(path.read_text("utf-8"))
+        if isinstance(node, ast.FunctionDef) and (weak := locals_of(node) & WEAK)
     ]
     assert wrong == []

@@ -16,6 +16,14 @@ hoop = st.System(
     kinetic=(theta.dot**2 + Omega**2 * st.sin(theta) ** 2) / 2, potential=g * (1 - st.cos(theta))
 )
 driven = st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2, loads=[st.Load(F, on=x)])
+rubbing = st.System(
+    kinetic=x.dot**2, potential=g * x**2, friction=[st.Friction(2, on=x, name="table")]
+)
+h = st.coordinates("h", shape=(7, 1))
+blocks = st.System(
+    potential=st.each(lambda p: p[0], h),
+    contacts=st.each(lambda p: st.Contact(p[0], name="floor"), h),
+)
 
 
 def rest(system, **settings):
@@ -42,80 +50,11 @@ def test_a_falling_mass_is_named_with_its_direction():
     assert caught.value.solution[y] < -1e6
 
 
-def test_constraints_that_contradict_each_other_are_both_named():
-    two = [st.Constraint(x - 1, name="here"), st.Constraint(x - 2, name="there")]
-    with pytest.raises(DidNotConverge) as caught:
-        st.statics(st.System(potential=m * g * x + y**2, constraints=two))
-    what, found, remedy = str(caught.value).split("\n  ")
-    assert what == "no configuration near the start satisfies the constraints."
-    assert "'here'" in found and "'there'" in found
-    assert remedy == "They may contradict each other: remove one, or start closer."
-
-
-def test_a_constraint_that_nothing_satisfies_is_named():
-    never = st.Constraint(x**2 + y**2 + 1, name="never")
-    assert_says(
-        DidNotConverge,
-        "no configuration near the start satisfies the constraints.\n"
-        "  Found 'never' has R = 1; expected zero.\n"
-        "  They may contradict each other: remove one, or start closer.",
-        rest(st.System(potential=m * g * y, constraints=[never]), start={x: 0.5, y: 0.5}),
-    )
-
-
-def test_an_energy_that_is_not_finite_at_the_start_says_so():
-    with pytest.raises(DidNotConverge) as caught:
-        st.statics(st.System(potential=1 / x + x), start={x: 0.0})
-    assert caught.value.status == "not finite"
-    assert "not finite" in str(caught.value)
-
-
-def test_dry_friction_leaves_rest_undetermined():
-    rough = st.System(potential=x**2, friction=[st.Friction(2, on=x, name="table")])
-    assert_says(
-        DerivationError,
-        "statics cannot honour 'table'.\n"
-        "  It leaves a whole range of states at rest: table: friction up to 2 against d/dt x.\n"
-        "  State the system without it, or as a constraint.",
-        rest(rough),
-    )
-
-
-def test_a_rolling_condition_leaves_rest_undetermined():
-    wheel = st.System(potential=x**2, pfaffian=[st.Pfaffian(x.dot - y.dot, name="rolls")])
-    assert_says(
-        DerivationError,
-        "statics cannot honour 'rolls'.\n"
-        "  It leaves a whole range of states at rest: rolls: x.dot - y.dot = 0.\n"
-        "  State the system without it, or as a constraint.",
-        rest(wheel),
-    )
-
-
 def test_an_input_that_is_left_out_is_zero_and_shown():
     found = st.statics(driven)
     assert found[x] == 0.0 and found.inputs == {"F": 0.0}
     assert "inputs       F = 0" in repr(found)
     assert [r[x] for r in st.equilibria(driven, within={x: (-1, 1)})] == pytest.approx([0.0])
-
-
-def test_an_input_that_is_not_in_the_system_is_named():
-    with pytest.raises(StatementError, match="inputs names 'G', which is not an input"):
-        st.statics(driven, inputs={"G": 1.0})
-
-
-def test_a_system_without_coordinates_has_nothing_to_rest():
-    with pytest.raises((StatementError, DerivationError), match="no coordinate"):
-        st.statics(st.System())
-
-
-def test_the_name_of_a_force_is_checked():
-    found = st.statics(st.System(potential=m * g * y, constraints=[st.Constraint(y, name="floor")]))
-    with pytest.raises(StatementError) as caught:
-        found.lam["flor"]
-    assert str(caught.value) == (
-        "constraint 'flor' is not known.\n  Known: floor.\n  Did you mean 'floor'?"
-    )
 
 
 # -- equilibria ------------------------------------------------------------------------------------
@@ -132,18 +71,7 @@ def test_a_box_has_a_lower_and_an_upper_limit(interval):
     )
 
 
-def test_an_infinite_box_is_refused():
-    with pytest.raises(StatementError, match="within gives no interval for 'theta'"):
-        st.equilibria(swing, within={theta: (-np.inf, np.inf)})
-
-
 # -- linearize -------------------------------------------------------------------------------------
-
-
-def test_an_equilibrium_of_another_system_is_no_operating_point():
-    other = st.statics(st.System(potential=x**2 + y**2))
-    with pytest.raises(StatementError, match="another system"):
-        st.linearize(swing, at=other)
 
 
 def test_python_control_is_asked_for_by_name(monkeypatch):
@@ -163,28 +91,6 @@ def test_python_control_is_asked_for_by_name(monkeypatch):
 # -- continuation ----------------------------------------------------------------------------------
 
 
-def test_a_parameter_that_is_not_in_the_system_cannot_be_followed():
-    absent = st.parameters(absent=1.0)
-    assert_says(
-        StatementError,
-        "'absent' is not a parameter of this system.\n"
-        f"  Parameters: {', '.join(p.name for p in hoop.parameters)}.\n"
-        "  Name one that occurs in the statement.",
-        follow(parameter=absent),
-    )
-
-
-def test_a_span_must_contain_the_equilibrium_it_starts_from():
-    fast = st.statics(hoop, start={theta: 1.5}, params={Omega: 20.0})
-    assert_says(
-        StatementError,
-        "span does not contain the start: 'Omega' is 20 there.\n"
-        "  Found span=(0, 10).\n"
-        "  Widen the span, or start at another value with params={'Omega': …}.",
-        follow(start=fast),
-    )
-
-
 @pytest.mark.parametrize("span", [(5, 5), 3, (0, 1, 2), ("a", "b"), (0, np.inf)])
 def test_a_span_is_an_interval(span):
     assert_says(
@@ -196,25 +102,8 @@ def test_a_span_is_an_interval(span):
     )
 
 
-def test_continuation_refuses_what_statics_refuses():
-    rough = st.System(potential=g * x**2, friction=[st.Friction(2, on=x, name="table")])
-    with pytest.raises(DerivationError, match="statics cannot honour 'table'"):
-        st.continuation(rough, parameter=g, span=(1, 20))
-
-
 MU = st.parameters(mu=-1.0)
 wall = st.System(potential=MU * x + x**2 / 2, contacts=[st.Contact(x, name="wall")])
-
-
-def test_contacts_that_cannot_both_hold_are_named():
-    both = [st.Contact(x - 1, name="right"), st.Contact(-x, name="left")]
-    assert_says(
-        DidNotConverge,
-        "no configuration near the start satisfies the contacts.\n"
-        "  Found 'right' has gap = -0.5; 'left' has gap = -0.5; expected gap ≥ 0.\n"
-        "  They may contradict each other: remove one, or start closer.",
-        rest(st.System(potential=x**2, contacts=both)),
-    )
 
 
 def test_contacts_and_constraints_that_contradict_each_other_are_named():
@@ -228,40 +117,6 @@ def test_contacts_and_constraints_that_contradict_each_other_are_named():
     what, found, _ = str(caught.value).split("\n  ")
     assert what == "no configuration near the start satisfies the constraints and contacts."
     assert all(f"'{name}'" in found for name in ("right", "line", "level"))
-
-
-def test_a_contact_with_friction_leaves_rest_undetermined():
-    rough = st.System(potential=y, contacts=[st.Contact(y, friction=0.3, slip=x, name="floor")])
-    assert_says(
-        DerivationError,
-        "statics cannot honour 'floor'.\n"
-        "  It leaves a whole range of states at rest: floor: y ≥ 0, friction 0.3 along x.\n"
-        "  State the contact without friction.",
-        rest(rough),
-    )
-
-
-def test_dry_friction_has_no_linear_motion():
-    rough = st.System(
-        kinetic=x.dot**2, potential=x**2, friction=[st.Friction(2, on=x, name="table")]
-    )
-    with pytest.raises(DerivationError, match="linearize cannot honour 'table'"):
-        st.linearize(rough)
-
-
-def test_too_many_contacts_to_try_them_all_are_refused():
-    h = st.coordinates("h", shape=(7, 1))
-    blocks = st.System(
-        potential=st.each(lambda p: p[0], h),
-        contacts=st.each(lambda p: st.Contact(p[0], name="floor"), h),
-    )
-    assert_says(
-        DerivationError,
-        "there are too many contacts to try every set of them that may touch.\n"
-        "  Found 7, expected 6 or fewer.\n"
-        "  Take statics, or state as constraints those that touch.",
-        lambda: st.equilibria(blocks, within={h: (-1, 1)}),
-    )
 
 
 def test_a_velocity_has_no_place_in_a_start_of_rest():
@@ -286,16 +141,53 @@ def test_a_torque_that_no_weight_holds_names_what_it_turns():
     assert remedy == "Hold 'theta' by a constraint, a contact or a spring."
 
 
-def test_samples_of_rest_need_their_times():
-    with pytest.raises(StatementError, match="samples of input 'F' cannot be interpolated"):
-        st.statics(driven, inputs={F: [0.0, 1.0, 2.0]})
-
-
 # -- tables ---------------------------------------------------------------------------------------
 
 #: By error and mistake: what is asked, and what is said.
 MESSAGES: Messages = {
     DidNotConverge: {
+        "constraints that contradict each other are both named": (
+            rest(
+                st.System(
+                    potential=m * g * x + y**2,
+                    constraints=[
+                        st.Constraint(x - 1, name="here"),
+                        st.Constraint(x - 2, name="there"),
+                    ],
+                )
+            ),
+            "no configuration near the start satisfies the constraints.\n"
+            "  Found 'here' has R = 0.5; 'there' has R = -0.5; expected zero.\n"
+            "  They may contradict each other: remove one, or start closer.",
+        ),
+        "a constraint that nothing satisfies is named": (
+            rest(
+                st.System(
+                    potential=m * g * y, constraints=[st.Constraint(x**2 + y**2 + 1, name="never")]
+                ),
+                start={x: 0.5, y: 0.5},
+            ),
+            "no configuration near the start satisfies the constraints.\n"
+            "  Found 'never' has R = 1; expected zero.\n"
+            "  They may contradict each other: remove one, or start closer.",
+        ),
+        "contacts that cannot both hold are named": (
+            rest(
+                st.System(
+                    potential=x**2,
+                    contacts=[st.Contact(x - 1, name="right"), st.Contact(-x, name="left")],
+                )
+            ),
+            "no configuration near the start satisfies the contacts.\n"
+            "  Found 'right' has gap = -0.5; 'left' has gap = -0.5; expected gap ≥ 0.\n"
+            "  They may contradict each other: remove one, or start closer.",
+        ),
+        "an energy that is not finite at the start says so": (
+            rest(st.System(potential=1 / x + x), start={x: 0.0}),
+            "statics stopped after 0 Newton steps.\n"
+            "  Forces or constraints are not finite.\n"
+            '  Start closer, try kind="any", or follow it from an easier case by continuation().',
+        ),
         "a start on a saddle says what it is": (
             rest(st.System(potential=x**2 - y**2 + y**4)),
             "the search ended at an equilibrium that is not a minimum.\n"
@@ -318,6 +210,55 @@ MESSAGES: Messages = {
         ),
     },
     StatementError: {
+        "a system without coordinates has nothing to rest": (
+            rest(st.System()),
+            "the system has no coordinates.\n"
+            "  Found nothing that could move.\n"
+            "  State energies in terms of st.coordinates.",
+        ),
+        "an input that is not in the system is named": (
+            rest(driven, inputs={"G": 1.0}),
+            "inputs names 'G', which is not an input of this system.\n"
+            "  Inputs: F.\n"
+            "  Declare it with st.inputs and use it in a load.",
+        ),
+        "samples of rest need their times": (
+            rest(driven, inputs={F: [0.0, 1.0, 2.0]}),
+            "the samples of input 'F' cannot be interpolated.\n"
+            "  Expected (times, values): two arrays of equal length, two or more entries, finite, "
+            "times increasing.\n"
+            "  Check the arrays.",
+        ),
+        "the name of a force is checked": (
+            lambda: rest(
+                st.System(potential=m * g * y, constraints=[st.Constraint(y, name="floor")])
+            )().lam["flor"],
+            "constraint 'flor' is not known.\n  Known: floor.\n  Did you mean 'floor'?",
+        ),
+        "an infinite box is refused": (
+            lambda: st.equilibria(swing, within={theta: (-np.inf, np.inf)}),
+            "within gives no interval for 'theta'.\n"
+            "  Found (-inf, inf), expected a lower and an upper limit of a coordinate.\n"
+            "  Give two numbers in order, as in within={theta: (-3.2, 3.2)}.",
+        ),
+        "an equilibrium of another system is no operating point": (
+            lambda: st.linearize(swing, at=st.statics(st.System(potential=x**2 + y**2))),
+            "the equilibrium belongs to another system.\n"
+            "  Found coordinates (x, y), expected (theta,).\n"
+            "  Pass an equilibrium of this system.",
+        ),
+        "a parameter that is not in the system cannot be followed": (
+            follow(parameter=st.parameters(absent=1.0)),
+            "'absent' is not a parameter of this system.\n"
+            f"  Parameters: {', '.join(p.name for p in hoop.parameters)}.\n"
+            "  Name one that occurs in the statement.",
+        ),
+        "a span must contain the equilibrium it starts from": (
+            lambda: follow(start=st.statics(hoop, start={theta: 1.5}, params={Omega: 20.0}))(),
+            "span does not contain the start: 'Omega' is 20 there.\n"
+            "  Found span=(0, 10).\n"
+            "  Widen the span, or start at another value with params={'Omega': …}.",
+        ),
         "kinds of equilibria are listed": (
             rest(swing, kind="maximum"),
             "kind must be 'minimum' or 'any'.\n  Found 'maximum'.\n  Choose one of them.",
@@ -396,6 +337,44 @@ MESSAGES: Messages = {
         ),
     },
     DerivationError: {
+        "dry friction leaves rest undetermined": (
+            rest(rubbing),
+            "statics cannot honour 'table'.\n"
+            "  It leaves a whole range of states at rest: table: friction up to 2 against d/dt x.\n"
+            "  State the system without it, or as a constraint.",
+        ),
+        "continuation refuses what statics refuses": (
+            lambda: st.continuation(rubbing, parameter=g, span=(1, 20)),
+            "statics cannot honour 'table'.\n"
+            "  It leaves a whole range of states at rest: table: friction up to 2 against d/dt x.\n"
+            "  State the system without it, or as a constraint.",
+        ),
+        "dry friction has no linear motion": (
+            lambda: st.linearize(rubbing),
+            "linearize cannot honour 'table'.\n"
+            "  It leaves a whole range of states at rest: table: friction up to 2 against d/dt x.\n"
+            "  State the system without it, or as a constraint.",
+        ),
+        "a rolling condition leaves rest undetermined": (
+            rest(st.System(potential=x**2, pfaffian=[st.Pfaffian(x.dot - y.dot, name="rolls")])),
+            "statics cannot honour 'rolls'.\n"
+            "  It leaves a whole range of states at rest: rolls: x.dot - y.dot = 0.\n"
+            "  State the system without it, or as a constraint.",
+        ),
+        "a contact with friction leaves rest undetermined": (
+            rest(
+                st.System(potential=y, contacts=[st.Contact(y, friction=0.3, slip=x, name="floor")])
+            ),
+            "statics cannot honour 'floor'.\n"
+            "  It leaves a whole range of states at rest: floor: y ≥ 0, friction 0.3 along x.\n"
+            "  State the contact without friction.",
+        ),
+        "too many contacts to try them all are refused": (
+            lambda: st.equilibria(blocks, within={h: (-1, 1)}),
+            "there are too many contacts to try every set of them that may touch.\n"
+            "  Found 7, expected 6 or fewer.\n"
+            "  Take statics, or state as constraints those that touch.",
+        ),
         "a massless coordinate cannot be linearized": (
             lambda: st.linearize(st.System(kinetic=x.dot**2 / 2, potential=x**2 + y**2), at={}),
             "the mass matrix is singular: no kinetic energy involves the velocity of 'y'.\n"
