@@ -394,3 +394,9 @@ MESSAGES: Messages = {
 @mistakes(MESSAGES)
 def test_the_message_is(kind, do, message):
     assert_says(kind, message, do)
+
+
+def test_a_start_without_finite_forces_has_a_word_of_its_own():
+    with pytest.raises(DidNotConverge) as caught:
+        st.statics(st.System(potential=1 / x + x), start={x: 0.0})
+    assert caught.value.status == "not finite"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from stationary.derive.graph import Graph
-from stationary.lower.kernel import AbstractKernel
+from stationary.lower.kernel import AbstractKernel, numeric
 from stationary.result.state import State
 from stationary.solve.inertia import EXAMINE_UP_TO, sizes_of
 
@@ -16,6 +16,9 @@ _MOST_LOOKS = 1000
 
 # How rows turn, as a difference over a move by this part of the coordinates' sizes.
 _SOON = 1e-4
+
+# Matrices of so many numbers are looked at together; of more than a few, one after the other.
+_NUMBERS, _FEW = 500_000, 50
 
 # Looks around the least of many, and how often they come closer.
 _LOOKS, _CLOSER = 21, 8
@@ -77,6 +80,11 @@ class Rows:
     def _turning(self, times: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return what is left of the rank, and how fast the rows turn."""
         n, count = self.graph.system.size, len(times)
+        many = max(1, _NUMBERS // (n * self.graph.layout.multipliers))
+        if count > many:
+            parts = [slice(k, k + many) for k in range(0, count, many)]
+            left, rates = zip(*(self._turning(times[k], states[k]) for k in parts))
+            return np.concatenate(left), np.concatenate(rates)
         q, v = states[:, :n], states[:, n : 2 * n]
         speed = (np.abs(v) / self.sizes).max(axis=1)
         soon = np.divide(_SOON, speed, out=np.zeros(count), where=speed > 0)
@@ -86,14 +94,27 @@ class Rows:
         length = np.linalg.norm([A, turned], axis=3).max(axis=0)[:, :, None]
         A, turned = (x / np.maximum(length, 1e-300) for x in (A, turned))
         squares = np.linalg.eigvalsh(A @ np.swapaxes(A, 1, 2))[:, -self.rank]
-        return np.sqrt(np.maximum(squares, 0.0)), speed * np.linalg.norm(turned, axis=(1, 2))
+        # Singular values change by no more than the norm of what changes them. That of many rows
+        # with few entries is far below the root of the sum of their squares.
+        sums = np.abs(turned).sum(axis=1).max(axis=1) * np.abs(turned).sum(axis=2).max(axis=1)
+        norm = np.minimum(np.linalg.norm(turned, axis=(1, 2)), np.sqrt(sums))
+        return np.sqrt(np.maximum(squares, 0.0)), speed * norm
 
     def _rows(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the rows for moves by the sizes of the coordinates."""
         count, n = q.shape
-        at = (times[None, :], q.T, v.T, np.zeros((len(self.graph.system.inputs), count)))
-        gradients = np.asarray(self.graph.constraints(*at, self.params)[2])
-        A = np.moveaxis(gradients.reshape(gradients.shape[0], count, n), 1, 0) * self.sizes
+        u = np.zeros(len(self.graph.system.inputs))
+        if n * self.graph.layout.multipliers > _FEW:
+            # CasADi makes a list of all entries of a matrix, most of which are zero.
+            at_one = numeric(self.graph, "constraints")
+            A = np.zeros((count, at_one.length(2), n))
+            for one, *at in zip(A, times, q, v):
+                one[at_one.places(2)] = at_one.all_entries(*at, u, self.params)[2]
+        else:
+            at = (times[None, :], q.T, v.T, np.tile(u[:, None], count))
+            gradients = np.asarray(self.graph.constraints(*at, self.params)[2])
+            A = np.moveaxis(gradients.reshape(gradients.shape[0], count, n), 1, 0)
+        A = A * self.sizes
         return np.where(np.isfinite(A), A, 0.0)
 
 
