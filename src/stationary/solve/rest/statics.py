@@ -89,8 +89,8 @@ def statics(
     rest = judged(search.run(q), start=q)
     across = None if rest.status == "balanced" else _unheld(rest, search, q)
     if across is not None:
-        told = f"the constraints cannot balance the forces: {_dependent(across)}"
-        rest = replace(rest, status=Status("singular", told))
+        words = f"the constraints cannot balance the forces: {_dependent(across)}"
+        rest = replace(rest, status=Status("singular", words))
     if throw and rest.status != "balanced":
         raise DidNotConverge(_failure(rest, search, q, across), status=rest.status, solution=rest)
     return rest
