@@ -171,6 +171,16 @@ def test_many_coupled_coordinates_are_refused():
         hamilton(system)
 
 
+def test_an_arm_in_space_is_refused_before_its_mass_matrix_is_multiplied_out():
+    frame, arm = st.Frame(), st.System()
+    for axis, angle in zip("zxy", st.coordinates("q1 q2 q3")):
+        frame = frame.turn(axis, angle)
+        frame = frame.move((1, 0.3, 0.2))
+        arm += st.particle(m, at=frame.origin)
+    with pytest.raises(st.DerivationError, match="terms in the determinant of the mass matrix"):
+        hamilton(arm)
+
+
 def test_many_uncoupled_coordinates_are_read():
     s = st.coordinates("s", shape=(12, 1))
     h = hamilton(st.System(kinetic=st.each(lambda v: m * v[0] ** 2 / 2, s.dot)))

@@ -102,6 +102,17 @@ def test_a_rhombus_stretched_flat_and_a_toggle_in_angles_hold_nothing_across():
     assert st.statics(toggle, start={a: -0.3, b: 0.3}, throw=False).status == "singular"
 
 
+def test_a_row_too_many_blocks_nothing_that_is_free_to_move():
+    x, y = st.coordinates("x y")
+    circle = x**2 + y**2 - 1
+    rows = [st.Constraint(circle), st.Constraint((2 + x) * circle)]
+    # Nothing rests where a wind blows round: but the rows are not to blame.
+    winds = [st.Load(-y, on=x), st.Load(x, on=y)]
+    system = st.System(kinetic=x.dot**2 + y.dot**2, loads=winds, constraints=rows)
+    rest = st.statics(system, start={x: 1, y: 0.1}, throw=False)
+    assert rest.status not in ("balanced", "singular")
+
+
 @pytest.mark.parametrize("start", [(0.6, -0.8), (0.5, -0.7)])
 def test_a_squared_constraint_has_no_gradient_to_hold_by(start):
     x, y = st.coordinates("x y")

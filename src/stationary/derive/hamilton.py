@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
 from typing import Any
 
 import sympy as sp
 
+from stationary.derive.effort import WHOLE, expanded
 from stationary.derive.lagrange import Equations, equations
 from stationary.derive.readable import (
     Explanation,
@@ -252,6 +255,7 @@ def hamilton(system: System) -> Hamilton:
     Eq(p_theta.dot, -g*l*m*sin(theta))
     """
     eq = equations(system)
+    _refuse_long(eq)
     exact, back = in_fractions(eq.system)
     letter = "eta" if exact.mechanism else "p"
     p = tuple(Momentum(f"{letter}_{c.name}", c.after) for c in eq.coordinates)
@@ -272,6 +276,29 @@ def hamilton(system: System) -> Hamilton:
         hamiltonian=back(energy + tidy(exact.potential)),
         forces=ByCoordinate(eq.coordinates, (back(_brief(e.subs(swap))) for e in pushed)),
     )
+
+
+def _refuse_long(eq: Equations) -> None:
+    """Refuse what nobody reads before it is worked out."""
+    if eq.M.free_symbols & set(eq.velocities):
+        return
+    blocks: list[list[int]] = eq.M.connected_components()
+    for members in blocks:
+        part = eq.M.extract(members, members)
+        names = ", ".join(eq.coordinates[i].name for i in members)
+        few = len(members) <= MOST_COUPLED
+        terms = _products(part) if few else 0
+        if not part.free_symbols or few and terms <= WHOLE:
+            continue
+        refuse(
+            "the Hamiltonian is too long to be read.",
+            f"Found about {terms:.0e} terms in the determinant of the mass matrix of {names}, "
+            f"expected at most {WHOLE}."
+            if few
+            else f"Found {len(members)} coordinates coupled by the mass matrix, expected at most "
+            f"{MOST_COUPLED}: {names}.",
+            "Read st.equations instead; st.simulate needs no Hamiltonian.",
+        )
 
 
 def _in_fractions(e: sp.Expr) -> sp.Expr:
@@ -302,13 +329,6 @@ def _quadratic(
     blocks: list[list[int]] = M.connected_components()
     for members in blocks:
         part = M.extract(members, members)
-        if len(members) > MOST_COUPLED and part.free_symbols:
-            refuse(
-                "the Hamiltonian is too long to be read.",
-                f"Found {len(members)} coordinates coupled by the mass matrix, expected at most "
-                f"{MOST_COUPLED}: {', '.join(v[i].of.name for i in members)}.",
-                "Read st.equations instead; st.simulate needs no Hamiltonian.",
-            )
         determinant = tidy(part.det(method="berkowitz"))
         if vanish((determinant,))[0]:
             names = ", ".join(f"'{v[i].of.name}'" for i in members)
@@ -323,6 +343,15 @@ def _quadratic(
             velocities[i] = _quotient(above, determinant)
         energy += _quotient((rest.T * adjugate * rest)[0], 2 * determinant)
     return [velocities[i] for i in range(len(v))], energy
+
+
+def _products(M: sp.Matrix) -> int:
+    """Return how many terms the determinant of a matrix has when it is multiplied out."""
+    counts = [[expanded(M[i, j]) if M[i, j] else 0 for j in range(M.cols)] for i in range(M.rows)]
+    return sum(
+        math.prod(counts[i][j] for i, j in enumerate(order))
+        for order in permutations(range(M.cols))
+    )
 
 
 def _quotient(above: sp.Expr, below: sp.Expr) -> sp.Expr:

@@ -26,7 +26,8 @@ _DIGITS, _SHARE = 4.0, 0.1
 # What is beyond this many times such a change is far from it.
 _FAR = 1e3
 
-# A force across is one that is more than this share of those on the same rows.
+# A force across is one that is more than this share of those on the same rows; and rows that bend
+# by less than this share of their size, over moves of the statement, let a motion pass.
 _ACROSS = 1e-6
 
 # Rows that have this share in a dependence are named, and at most so many.
@@ -103,8 +104,12 @@ def dependences(state: State) -> Iterator[Dependence]:
         across = abs(float(v @ (force * moves)))
         if sigma**2 > _FAR * opens or not across > _ACROSS * np.max(np.abs(u) * pulled.ravel()):
             continue
+        blocked = bent(u, v)
+        if not blocked > _ACROSS:
+            # What is free to move along v is held by no row: the force is not balanced, or is none.
+            continue
         with np.errstate(divide="ignore", invalid="ignore"):
-            change = float(np.divide(bent(u, v) * opens, sigma**2))
+            change = float(np.divide(blocked * opens, sigma**2))
         order = np.argsort(-np.abs(u), kind="stable")[:_FEW]
         named = [i for i in order if abs(u[i]) > _NAMED * np.abs(u).max()]
         coordinate = int(np.argmax(np.abs(v) * work))
