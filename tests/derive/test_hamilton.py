@@ -173,7 +173,7 @@ def test_many_coupled_coordinates_are_refused():
 
 def test_an_arm_in_space_is_refused_before_its_mass_matrix_is_multiplied_out():
     frame, arm = st.Frame(), st.System()
-    for axis, angle in zip("zxy", st.coordinates("q1 q2 q3")):
+    for axis, angle in zip("zxyz", st.coordinates("q1 q2 q3 q4")):
         frame = frame.turn(axis, angle)
         frame = frame.move((1, 0.3, 0.2))
         arm += st.particle(m, at=frame.origin)
