@@ -64,6 +64,8 @@ class AbstractMotion(AbstractShown):
     #: The digits, where they were told before it came here.
     told: float | None = field(default=None, compare=False, metadata={"kept as": "_digits"})
     rates: Callable[..., np.ndarray] | None = field(default=None, metadata=STAYS)
+    # By which law, of those that a statement switches between, states were followed.
+    law: Callable[..., np.ndarray] | None = field(default=None, metadata=STAYS)
     units: dict[str, str] = field(default_factory=dict)
 
     def unit(self, name: str) -> str:

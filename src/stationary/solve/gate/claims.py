@@ -40,6 +40,7 @@ from stationary.solve.gate.inertia_beside import inertia_beside
 from stationary.solve.gate.nearest import nearest
 from stationary.solve.gate.pressures import attained
 from stationary.solve.gate.run import accounted, kept
+from stationary.solve.gate.sides import sides
 from stationary.solve.gate.sliding_states import plainly_right
 from stationary.solve.gate.small_motions import linear_holds, modes_hold
 from stationary.solve.gate.state import State, deflections
@@ -132,7 +133,7 @@ def _(moved: Consistent, *, t: float, params: np.ndarray, wanted: np.ndarray) ->
 def _(motion: Motion, *, rtol: float = _MOTION) -> list[Finding]:
     if not motion.success:
         return []
-    run = [*kept(motion), *accounted(motion, rtol)]
+    run = [*kept(motion), *accounted(motion, rtol), *sides(motion)]
     if motion.fixed_step:
         return [*run, *stepped(motion)]
     return [*run, *equation(motion, _MOTION), *energy(motion, _MOTION)]

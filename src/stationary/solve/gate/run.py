@@ -12,7 +12,8 @@ import numpy as np
 from stationary.lower.kernel import numeric, sampled
 from stationary.result.motion import Motion
 from stationary.result.status import Status
-from stationary.solve.gate.finding import Finding, worst
+from stationary.solve.gate.finding import Finding, refuted, worst
+from stationary.solve.gate.sides import sides
 from stationary.solve.intervals import Enclosure, NoEnclosure
 from stationary.solve.motion.ode import BlowUp
 from stationary.solve.scales import scales_of
@@ -61,7 +62,8 @@ def proven(motion: Motion, rtol: float) -> Motion:
         return motion
     off = worst(accounted(motion, rtol, few))
     if off is None:
-        return motion
+        astray = worst(sides(motion, rtol))
+        return motion if astray is None else replace(motion, status=refuted(astray))
     message = f"the energy balance is violated by {off.measured:.1e} of the largest energy"
     if not np.isfinite(off.measured):
         message = "energies are too large for numbers, so that nothing proves it: use larger units"

@@ -220,7 +220,7 @@ def _simulated(
         return proven(run(stated, outputs, method, (rtol, atol), prove), rtol)
 
     motion = judged(method, False)
-    if motion.status == "inaccurate" and not isinstance(method, Variational):
+    if motion.status in ("inaccurate", "refuted") and not isinstance(method, Variational):
         # A step may have jumped over something; what another method sees is better than nothing.
         series = motion.method == "Taylor"
         other = judged(method if series else "auto", True)

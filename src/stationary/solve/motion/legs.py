@@ -285,6 +285,23 @@ class Legs:
         which = np.maximum(np.searchsorted(starts, times, "right") - 1, 0)
         return np.array([self.done[k].ode.f(t, y) for k, t, y in zip(which, times, states)])
 
+    @property
+    def switched(self) -> bool:
+        """Whether sides of borders were held."""
+        return any(isinstance(leg.ode.kernel, Branch) for leg in self.done)
+
+    def law(self, within: np.ndarray, times: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """Return rates by the sides held in the legs `within` some times, nan on a border."""
+        starts = np.array([leg.t for leg in self.done])
+        which = np.maximum(np.searchsorted(starts, within, "right") - 1, 0)
+        rates = np.full_like(states, np.nan)
+        for k in np.unique(which):
+            ode, here = self.done[k].ode, which == k
+            if isinstance(ode.kernel, Branch) and not ode.kernel.on:
+                every = ode.kernel.rhs(times[here][None, :], states[here].T, ode.p)
+                rates[here] = np.asarray(every).T
+        return rates
+
     def restart(self, t: float, until: float, y: np.ndarray) -> None:
         """Go on from a state that an event has changed."""
         if self.branches is not None:

@@ -119,6 +119,7 @@ class Run:
             dense=self._dense(t, y_all),
             again=self.again,
             rates=self.legs.rates if self.legs.stays else None,
+            law=self.legs.law if self.legs.switched else None,
         )
 
     def require_finite(self, y: np.ndarray) -> None:
