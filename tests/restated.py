@@ -324,7 +324,7 @@ def ask_again(verb: str, ask: Any, system: Any, given: dict, result: Any, units:
         good = np.isfinite(a)
         size = max(np.abs(a[good]).max(initial=0.0), 1e-3)
         allowed = (_SAME + _DIGITS * np.spacing(abs(units.origin))) * size
-        off = np.abs(a - b)[good].max(initial=0.0)
+        off = np.abs(a[good] - b[good]).max(initial=0.0)
         if off > allowed and verb == "simulate":
             # What errors grow in by so much has lost as many digits.
             allowed = 10.0 ** (2 - min(result.digits, new.digits)) * size

@@ -215,7 +215,10 @@ def free_directions(answer: Answer, slope: Any = None) -> np.ndarray:
     B, A, G = problem.matrices
     r, dry = answer.speeds, problem.power == 0
     moves = (r > STILL * r.max(initial=0.0)) & ~answer.stuck
+    # What a term resists with where it moves as fast as anything, beside the forces at work.
     weight = problem.size / problem.force
+    if problem.drags:
+        weight = weight * answer.speed**problem.power
     active = answer.working & (answer.mu > 1e-12 * answer.strength)
     if problem.planar and moves.all() and slope is None:
         # In a plane only what is across the slip costs.
@@ -234,7 +237,8 @@ def free_directions(answer: Answer, slope: Any = None) -> np.ndarray:
     weight = np.sqrt(np.maximum(weight, 0.0))[term]
     felt = [answer.damping[2]] if answer.damping else []
     felt += [] if slope is None else [slope]
-    felt = [(x.toarray() if problem.dense else x) / problem.force for x in felt]
+    share = answer.speed / problem.force
+    felt = [(x.toarray() if problem.dense else x) * share for x in felt]
     shared = problem.sums(by_rows(along, B))[term]
     rows = stacked(by_rows(weight, B - by_rows(along, shared)), A, G[active], *felt)
     reach = _squares(stacked(by_rows(weight, B), A, G[active], *felt))

@@ -347,10 +347,14 @@ class Law:
 
 def _least(J: np.ndarray, r: np.ndarray) -> np.ndarray:
     """Solve J x = r; the smallest solution where rows say the same."""
+    # Velocities beside forces: in units in which columns are of one size.
+    units = np.abs(J).max(axis=0, initial=0.0)
+    units = 1 / np.where(units > 0, units, 1.0)
+    J = J * units
     try:
         solution = np.linalg.solve(J, r) if len(r) <= _FULL else splu(sparse.csc_matrix(J)).solve(r)
         if np.abs(J @ solution - r).max() <= 1e-8 * max(np.abs(r).max(), 1e-300):
-            return solution
+            return solution * units
     except (np.linalg.LinAlgError, RuntimeError):
         pass
-    return np.linalg.lstsq(J, r, rcond=1e-13)[0]
+    return np.linalg.lstsq(J, r, rcond=1e-13)[0] * units
