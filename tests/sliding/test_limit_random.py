@@ -307,3 +307,30 @@ def test_units_do_not_matter_for_locks_and_several_motions_either(small):
             step = find(bead, throw=False)
             assert step.status == ("jammed" if count is None else "moves")
             assert count is None or len(step.others) == count and step.unique is False
+
+
+def blocks(rng):
+    """Blocks side by side on a rough floor, with rough or smooth sides; the first is pushed."""
+    n = int(rng.integers(2, 5))
+    x, y = np.eye(2 * n)[:n], np.eye(2 * n)[n:]
+    mu = np.append(rng.uniform(0, 0.8, n), rng.choice([0.0, 0.3], n - 1))
+    gaps, slips = np.vstack([y, np.diff(x, axis=0)]), np.vstack([x, np.diff(y, axis=0)])
+    return dict(dead=-rng.uniform(1, 5, n) @ y, live=x[0], gaps=gaps, slips=slips, mu=mu)
+
+
+@pytest.mark.parametrize("force", [1e-15, 1.0, 1e9])
+@pytest.mark.parametrize("seed", range(0, 24, 2))
+def test_a_row_of_blocks_rests_between_the_ends_of_a_linear_program(seed, force):
+    parts = blocks(np.random.default_rng(seed))
+    n = len(parts["dead"])
+    q = st.coordinates(" ".join(f"q{i}" for i in range(n)))
+    found = st.limit_load(stated(q, **{**parts, "dead": parts["dead"] * force}), load=F)
+    for end, sign in ((found.low, -1), (found.high, 1)):
+        known = linear_program(n, **{**parts, "live": sign * parts["live"]})
+        if known.status == 3:
+            assert np.isinf(end.factor)
+            continue
+        assert end.factor / force == pytest.approx(-sign * known.fun, rel=1e-8, abs=1e-8)
+        # Blocks that keep still do so exactly.
+        v = np.abs(np.array(end.mode))
+        assert not np.any((v > 0) & (v < 1e-9 * v.max()))

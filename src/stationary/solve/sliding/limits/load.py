@@ -137,6 +137,9 @@ _LARGEST = 1e150
 # differ by more.
 _NO_LOAD, _FINE = 1e-10, 1e-6
 
+# Forces and modes change by less than this share where what is left over of them is taken away.
+_SHARE = 1e-3
+
 # A pressure of this share of the forces at work is none.
 _UNPRESSED = 1e-9
 
@@ -178,12 +181,32 @@ def _strength(
     mu = np.where(limit.mu > _UNPRESSED * top, limit.mu, 0.0)
     idle = (cone >= 0) & (np.append(mu, 1.0)[np.maximum(cone, -1)] == 0)
     limit = replace(limit, mu=mu, y=np.where(idle[problem.term], 0.0, limit.y))
+    if np.isfinite(limit.static):
+        limit = _balanced(problem, limit, dead + limit.static * load)
     limits = problem.size[problem.size > 0]
     fine = limits.min(initial=np.inf) >= _FINE * limits.max(initial=0.0)
     if np.isinf(limit.static) or (scale and not (fine and abs(limit.static) <= _NO_LOAD * scale)):
         return limit
     # Without other forces all grow in proportion: what holds some of the load holds any.
     return replace(limit, static=0.0, kinematic=0.0)
+
+
+def _balanced(problem: Problem, limit: Strength, push: np.ndarray) -> Strength:
+    """Take away what the solver left over of the forces, each of which changes by a little."""
+    forces = np.concatenate([limit.y, limit.lam, limit.mu])
+    B, A, G = map(dense, problem.matrices)
+    columns = np.hstack([B.T, -A.T, -G.T])
+    left, pulls = push - columns @ forces, np.abs(push) + np.abs(columns) @ np.abs(forces)
+    # What acts on each coordinate is measured by itself: next to others some may be small.
+    rows = 1 / np.where(pulls > 0, pulls, 1.0)
+    shares = np.linalg.lstsq(rows[:, None] * columns * np.abs(forces), rows * left, rcond=1e-9)[0]
+    # What hardly acts beside all that is at work may as well not act at all.
+    some = np.abs(forces) > _UNPRESSED * largest(forces)
+    if not np.all(np.abs(shares) <= np.where(some, _SHARE, 1 + _SHARE)):
+        return limit
+    ends = np.cumsum([len(limit.y), len(limit.lam)])
+    y, lam, mu = np.split(forces + np.abs(forces) * shares, ends)
+    return replace(limit, y=y, lam=lam, mu=mu)
 
 
 def _safe_interval(
@@ -214,18 +237,19 @@ def _safe_interval(
     return max(free, key=lambda x: (x[0] <= width and x[1] >= -width, x[1] - x[0]))
 
 
-def _slipping(
-    problem: Problem, cone: np.ndarray, end: Strength, load: np.ndarray
-) -> np.ndarray | None:
-    """Return the smallest mode that goes with the forces by Coulomb's law, if there is one.
+def _kept(
+    problem: Problem, cone: np.ndarray, end: Strength, lifts: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return what keeps still with the forces at an end, what is across slips, and what goes ahead.
 
-    What is inside its cone sticks, what is on its edge slips against its force without lifting.
+    What is inside its limit sticks, what is at it slips against its force; it `lifts` by as much as
+    it would be pressed, or not.
     """
     B, A, G = map(dense, problem.matrices)
     limit = limited(problem, cone, end.mu).size
     top = max(np.abs(x).max(initial=0.0) for x in (end.y, end.lam, end.mu)) or 1.0
     presses = end.mu > 1e-7 * top
-    sticks, ahead = [A, G[presses]], [G[~presses]]
+    sticks, across, ahead, normals = [A], [B[:0]], [G[~presses]], G.copy()
     for k in range(problem.terms):
         rows = problem.part(k)
         size = float(np.linalg.norm(end.y[rows]))
@@ -235,10 +259,19 @@ def _slipping(
             sticks.append(B[rows])
             continue
         unit = end.y[rows] / size
-        sticks.append(B[rows] - np.outer(unit, unit @ B[rows]))
+        across.append(B[rows] - np.outer(unit, unit @ B[rows]))
         ahead.append((unit @ B[rows])[None])
-    held, opens = np.vstack(sticks), np.vstack(ahead)
+        if lifts and cone[k] >= 0:
+            normals[cone[k]] -= problem.size[k] * (unit @ B[rows])
+    opens = np.vstack(ahead)
     opens = opens / np.maximum(np.linalg.norm(opens, axis=1, keepdims=True), 1e-300)
+    return np.vstack([*sticks, normals[presses]]), np.vstack(across), opens
+
+
+def _slipping(
+    problem: Problem, held: np.ndarray, opens: np.ndarray, load: np.ndarray
+) -> np.ndarray | None:
+    """Return the smallest mode that goes with the forces by Coulomb's law, if there is one."""
     reach = np.abs(load).max()
     with_power = Cones(problem.n)
     with_power.P = sparse.eye(problem.n, format="csc")
@@ -251,6 +284,17 @@ def _slipping(
     # A load that only presses has no power along the slip: then as far as one unit each.
     v, _ = farthest(held, opens)
     return None if v is None else v / np.abs(v).max()
+
+
+def _exactly(problem: Problem, held: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return a mode in which what keeps still does so to the last digit, if that is close."""
+    own = v * problem.levers
+    rows = held / problem.levers
+    sizes = np.linalg.norm(rows, axis=1)
+    rows = rows[sizes > 0] / sizes[sizes > 0, None]
+    exact = own - np.linalg.lstsq(rows, rows @ own, rcond=1e-9)[0]
+    exact = np.where(np.abs(exact) < 64 * np.finfo(float).eps * largest(own), 0.0, exact)
+    return exact / problem.levers if largest(exact - own) <= _SHARE * largest(own) else v
 
 
 def _end(
@@ -271,9 +315,13 @@ def _end(
         theorem = "static and kinematic bounds agree"
         if apart > 1e-8 * max(abs(end.static), _scale(problem, cone, load)):
             theorem = f"static and kinematic bounds differ by {apart:.1e}: rely on the static one"
-        if np.any(cone >= 0):
-            slips = _slipping(problem, cone, end, load)
-            v = end.v if slips is None else slips
+        slips, follows = None, bool(np.any(cone >= 0))
+        if follows:
+            held, across, opens = _kept(problem, cone, end, lifts=False)
+            slips = _slipping(problem, np.vstack([held, across]), opens, load)
+        still = _kept(problem, cone, end, lifts=slips is None)[0]
+        v = _exactly(problem, still, end.v if slips is None else slips)
+        if follows:
             exact = abs(safe - sign * end.static) <= 1e-6 * abs(end.static)
             theorem += (_FIRST if exact else _OUTER) + (_LIFTS if slips is None else "")
     mu = np.zeros(question.sliding.gaps)
