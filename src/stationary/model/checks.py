@@ -456,7 +456,8 @@ def _check_pfaffian(row: Pfaffian, e: sp.Expr) -> None:
             f"Found {e} = 0, expected A(q)·q̇ + b(q, t) = 0.",
             "State it under constraints=[…] if it restricts the coordinates.",
         )
-    if any(slope(slope(e, v), w) != 0 for v in moving for w in moving):
+    factors = (slope(e, v) for v in moving)
+    if any(slope(factor, w) != 0 for factor in factors for w in _velocities(factor)):
         raise StatementError(
             f"Pfaffian constraint '{row.name}' is not linear in the velocities.",
             f"Found {e} = 0, expected A(q)·q̇ + b(q, t) = 0.",

@@ -186,18 +186,18 @@ def repaired(
 
 
 def projected(
-    graph: Graph, p: np.ndarray, t: Any, q: np.ndarray, v: np.ndarray
+    graph: Graph, p: np.ndarray, t: Any, q: np.ndarray, v: np.ndarray, sizes: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return states close to the constraints moved onto them, in the metric of the masses.
 
-    One state, or one per row of q and v with as many times.
+    One state, or one per row of q and v with as many times; `sizes` of the coordinates, if known.
     """
     if np.ndim(t) == 0:
-        return _projected(_Place(graph, p, t, q), q, v)
+        return _projected(_Place(graph, p, t, q, sizes=sizes), q, v)
     if graph.system.size + graph.layout.multipliers <= _TOGETHER_UP_TO:
         states = [_projected_together(graph, p, *part) for part in _parts(t, q, v)]
     else:
-        states = [projected(graph, p, *each) for each in zip(t, q, v)]
+        states = [projected(graph, p, *each, sizes) for each in zip(t, q, v)]
     if not states:
         return q, v
     places, speeds = (np.vstack(x) for x in zip(*states))
@@ -262,13 +262,16 @@ def _projected_together(
 class _Place:
     """The constraints of a system at one time, as numbers; matrices of small ones are dense."""
 
-    def __init__(self, graph: Graph, p: np.ndarray, t: float, q: np.ndarray, given: Any = None):
+    def __init__(
+        self, graph: Graph, p: np.ndarray, t: float, q: np.ndarray, given: Any = None,
+        sizes: np.ndarray | None = None,
+    ):  # fmt: skip
         self.graph, self.p, self.t = graph, p, t
         self.u = np.zeros(len(graph.system.inputs))
         self.dense = graph.system.size + graph.layout.multipliers <= _DENSE_UP_TO
         self._constraints = numeric(graph, "constraints", dense=self.dense)
         self._dynamics = numeric(graph, "dynamics", dense=self.dense)
-        self._somewhere, self._sizes = q, None
+        self._somewhere, self._sizes = q, sizes
         self._given = given or (np.zeros(len(q), dtype=bool),) * 2
 
     def violation(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:

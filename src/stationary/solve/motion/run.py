@@ -262,8 +262,8 @@ class Run:
 
     def _projected(self, t: Any, y: np.ndarray) -> np.ndarray:
         """Put one state, or those of several times, onto the constraints."""
-        n = self.kernel.size
-        q, v = projected(self.kernel.graph, self.params, t, y[..., :n], y[..., n : 2 * n])
+        n, sizes = self.kernel.size, None if self._rows is None else self._rows.sizes
+        q, v = projected(self.kernel.graph, self.params, t, y[..., :n], y[..., n : 2 * n], sizes)
         return np.concatenate([q, v, y[..., 2 * n :]], axis=-1)
 
     def _settled(self, piece: Piece, last: bool) -> Piece:
