@@ -228,11 +228,12 @@ def _(limit: SpeedLimit, *, within: tuple[float, float]) -> list[Finding]:
 
 @findings.register
 def _(
-    bounds: PressureBounds, *, scene: Scene, value: tuple[np.ndarray, float] | None
-) -> list[Finding]:
+    bounds: PressureBounds, *, scene: Scene, value: tuple[np.ndarray, float] | None,
+    own: np.ndarray | None = None,
+) -> list[Finding]:  # fmt: skip
     if bounds.status not in ("attained", "proven"):
         return []
-    return attained(bounds, scene, value, _PRESSURE)
+    return attained(bounds, scene, value, bounds.motions if own is None else own, _PRESSURE)
 
 
 @findings.register

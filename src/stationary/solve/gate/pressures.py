@@ -21,32 +21,35 @@ _LOOKS = 48
 
 
 def attained(
-    bounds: PressureBounds, scene: Scene, value: tuple[np.ndarray, float] | None, rtol: float
-) -> list[Finding]:
+    bounds: PressureBounds, scene: Scene, value: tuple[np.ndarray, float] | None,
+    own: np.ndarray, rtol: float,
+) -> list[Finding]:  # fmt: skip
     """Measure of both ends their pressure, their motion, its balance, and the value that it has.
 
-    `value` is what is bounded as a row on (ẋ, ẏ, φ̇) and the rest of it; None for the power.
+    `value` is what is bounded as a row on (ẋ, ẏ, φ̇) and the rest of it; None for the power. `own`
+    are the motions of the pressures: they have the values of the ends, too.
     """
     claims: list[Finding] = []
     duals = bounds.proof.low, bounds.proof.high
     values = bounds.low, bounds.high
     looked = _looked_at(scene) if any(map(_claims, duals)) else np.zeros((0, 2))
-    ends = zip(("lower", "upper"), bounds.pressures, bounds.motions, values, duals)
+    ends = zip(("lower", "upper"), bounds.pressures, bounds.motions, own, values, duals)
     places = [np.atleast_2d(pressure.points) for pressure in bounds.pressures]
     off = _outside(scene, np.concatenate(places))
     beyond = float(off[: len(places[0])].max()), float(off[len(places[0]) :].max())
     twists = np.linalg.solve(scene.rates, bounds.motions.T).T
-    for (name, pressure, v, claimed, dual), far, twist in zip(ends, beyond, twists):
+    for (name, pressure, v, o, claimed, dual), far, twist in zip(ends, beyond, twists):
         rows = _rates(scene, pressure.points)
         claims += _rests(scene, pressure, far, name, rtol)
         claims += _moves(scene, v, name, rtol)
-        balanced, power = _balances(scene, pressure, v, (twist, rows), name, rtol)
+        known = np.linalg.solve(scene.rates, o), rows
+        balanced, power = _balances(scene, pressure, o, known, name, rtol)
         claims += balanced
         if value is None:
             is_, size = power, scene.support.weight * scene.speed
         else:
             row, rest = value
-            is_ = float(row @ v) + rest
+            is_ = max(float(row @ v), float(row @ o), key=lambda k: abs(k + rest - claimed)) + rest
             # Each velocity is as sharp as the fastest that pushes can be seen in it.
             size = float(np.abs(row) @ (np.abs(v) + scene.speed * np.abs(scene.rates).max(axis=1)))
         where = f"at the {name} end"
@@ -55,7 +58,8 @@ def attained(
         )
         if dual is not None and _claims(dual):
             fastest = float(np.linalg.norm(rows @ v, axis=1).max())
-            claims += _proves(scene, pressure, (twist, fastest), dual, looked, name, rtol)
+            motions = twist, known[0], fastest
+            claims += _proves(scene, pressure, motions, dual, looked, name, rtol)
     return claims
 
 
@@ -64,21 +68,23 @@ def _claims(dual: Dual | None) -> bool:
 
 
 def _proves(
-    scene: Scene, pressure: Pressure, motion: tuple[np.ndarray, float], dual: Dual,
-    looked: np.ndarray, name: str, rtol: float,
+    scene: Scene, pressure: Pressure, motions: tuple[np.ndarray, np.ndarray, float],
+    dual: Dual, looked: np.ndarray, name: str, rtol: float,
 ) -> list[Finding]:  # fmt: skip
     """Measure that f is nowhere negative on the support, as far as looks tell, and zero at loads.
 
     How low it is between them is bounded where it is made; that tells nothing of other numbers.
-    `motion` is the twist of the centre and how fast the fastest load moves.
+    `motions` are the twist of the centre at the end, that of the loads, and how fast the fastest
+    of them moves.
     """
-    twist, fastest = motion
+    twist, own, fastest = motions
     duals = dual.several if len(dual.several) else np.stack([dual.affine, dual.witness])[None]
     size = float(np.abs(duals).max())
     points, load = np.atleast_2d(pressure.points), np.asarray(pressure.weights)
     x = (np.concatenate([points, looked]) @ scene.turned.T - scene.arm) / scene.size
     across = x[:, ::-1] * [-1, 1]
-    moved = twist[:2] + twist[2] * across
+    at = np.where((np.arange(len(x)) < len(points))[:, None], own, twist)
+    moved = at[:, :2] + at[:, 2:] * across
     speed = np.hypot(moved[:, 0], moved[:, 1])
     clear = speed > rtol * max(fastest, scene.speed)
     ways = moved / np.where(clear, speed, 1.0)[:, None]
@@ -90,7 +96,8 @@ def _proves(
     low = float(-np.min(every[:, len(points) :], initial=0.0))
     where = f"at the {name} end"
     claims = [Finding("the dual is nowhere negative", where, low, rtol * size)]
-    if not len(dual.several):
+    # A finger that sticks has a pressure just before the one of its dual.
+    if not len(dual.several) and dual.mode != "sticks":
         off = float(load @ np.abs(every[0, : len(points)])) / scene.support.weight
         claims.append(Finding("the dual vanishes where loads are", where, off, rtol * size))
     return claims

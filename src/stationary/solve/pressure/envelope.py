@@ -61,3 +61,37 @@ def slopes(rest: Rest, twist, witness, affine, edges, along):
     slope = (b * e + w * de).sum(axis=1) - dx @ affine[1:]
     bend = (bb * e + 2 * b * de + w * dde).sum(axis=1) - ddx @ affine[1:]
     return slope, bend
+
+
+def lowest_on(rest: Rest, twist, witness, affine):
+    """Return the least value of λ0 + λ·x + W(x)·v̂(x) on the support, and where it is taken."""
+    q = centre_of(twist)
+    edges, along = rest.grid
+    steps = rest.steps
+    if q is not None:
+        e, a, wide = rest.beside(q)
+        edges, along = np.concatenate([edges, e]), np.concatenate([along, a])
+        steps = np.concatenate([steps, wide])
+    points = rest.at(edges, along)[0]
+
+    def value(points: np.ndarray) -> np.ndarray:
+        v = field(twist, points)
+        e = v / np.maximum(np.hypot(v[:, 0], v[:, 1]), 1e-300)[:, None]
+        return (field(witness, points) * e).sum(axis=1) + affine[0] + points @ affine[1:]
+
+    values = value(points)
+    if rest.pieces:
+        chosen = np.argsort(values)[:8]
+        edges, along = descended(
+            rest, twist, witness, -affine, edges[chosen], along[chosen], steps[chosen]
+        )
+        values = value(rest.at(edges, along)[0])
+    k = int(values.argmin())
+    lowest, corner = float(values[k]), rest.feet or along[k] in (0.0, 1.0)
+    where = ("fixed" if corner else "edge", int(edges[k]), float(along[k]), 0.0)
+    if q is not None and rest.contains(q):
+        push = field(witness, q)
+        here = -float(np.hypot(*push)) + affine[0] + q @ affine[1:]
+        if here < lowest:
+            lowest, where = here, ("still", -1, 0.0, float(np.arctan2(-push[1], -push[0])))
+    return lowest, where

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import sqrt
 
 import numpy as np
 
@@ -149,8 +150,10 @@ class Rest:
         for (a, b, u, v, square), end in zip(self.edges, heights[1:] + heights[:1]):
             across = u * (y - b) - v * (x - a)
             share = u * (x - a) + v * (y - b)
-            if across * across <= 1e-24 * square and 0 <= share <= square:
-                return True
+            if across * across <= 1e-24 * square:
+                room = 1e-12 * sqrt(square)
+                if -room <= share <= square + room:
+                    return True
             if (b > y) != (end > y) and (across > 0) == (v > 0):
                 inside = not inside
         return inside
@@ -180,7 +183,8 @@ class Rest:
             x, y = q[:, 0], q[:, 1]
             p, r = x - a, y - b
             across, share = u * r - v * p, u * p + v * r
-            on = (across * across <= near * near * square) & (share >= 0) & (share <= square)
+            room = near * np.sqrt(square)
+            on = (np.abs(across) <= room) & (share >= -room) & (share <= square + room)
             if len(self.corners) == 2:
                 return on.any(axis=0)
             above = b > y

@@ -125,7 +125,7 @@ def pressure_bounds(
     ends = (float(functional @ low[1].twist) + rest, float(functional @ high[1].twist) + rest)
     bounds = bounds_of(scene, str(of), ends, (low, high))
     row = np.linalg.solve(scene.rates.T, functional) / scene.speed
-    passed(bounds, "pressure_bounds", scene=scene, value=(row, rest))
+    passed(bounds, "pressure_bounds", scene=scene, value=(row, rest), own=own(scene, (low, high)))
     return bounds if prove is None else proven(scene, bounds, functional, rest, prove)
 
 
@@ -219,6 +219,14 @@ def bounds_of(
         at=scene.q.copy(), outline=shown @ scene.turned.T + scene.q[:2],
         centre=scene.arm + scene.q[:2],
     )  # fmt: skip
+
+
+def own(
+    scene: Scene, ends: tuple[tuple[Mode, Summit], tuple[Mode, Summit]]
+) -> np.ndarray:  # fmt: skip
+    """Return the motions of the pressures that are named: next to those of the ends."""
+    twists = (mode.scaled(s.twist if s.own is None else s.own) for mode, s in ends)
+    return np.array([scene.rates @ twist * scene.speed for twist in twists])
 
 
 def _text(duals: list[Dual], votes: dict[str, float], turns: str) -> str:

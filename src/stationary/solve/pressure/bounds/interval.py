@@ -8,10 +8,14 @@ from functools import lru_cache
 import numpy as np
 
 from stationary.errors import DidNotConverge, NoMotion, say
+from stationary.solve.pressure.duals.certificate import certified
 from stationary.solve.pressure.extremes.extremes import Extremes, Starts
 from stationary.solve.pressure.extremes.polish import Summit
 from stationary.solve.pressure.pushed import Scene
 from stationary.solve.pressure.region import Mode, spread
+
+# Values that differ by less, of the fastest that scaled parts do, are the same.
+_SAME = 1e-10
 
 
 def extremes(
@@ -39,7 +43,11 @@ def greatest(
         return through
     functional = functional / (np.abs(functional).max() or 1.0)
     tops: list[tuple[float, Mode, Summit]] = []
-    for hunt in hunts or [Extremes(scene.rest, mode) for mode in scene.modes]:
+    hunts = hunts or [Extremes(scene.rest, mode) for mode in scene.modes]
+    # A finger that sticks does so where one that slides stops.
+    for hunt in sorted(hunts, key=lambda k: not k.plane):
+        if not hunt.plane:
+            hunt.stuck = [twist for k in hunts for twist in k.stuck if k.plane]
         summit = hunt.greatest(functional)
         if summit is not None:
             summit = replace(summit, functional=functional)
@@ -64,7 +72,13 @@ def greatest(
             ),
             kind="jammed",
         )
-    _, mode, summit = max(tops, key=lambda x: x[0])
+    most, mode, summit = max(tops, key=lambda x: x[0])
+    close = _SAME * float(np.abs(summit.twist).max())
+    alike = [(mode, summit) for value, mode, summit in tops if value > most - close]
+    if len(alike) > 1:
+        # Where a finger begins to slide, two modes have the same motion: who can prove it tells.
+        proven = (k for k in alike if certified(scene.rest, *k, functional).scope)
+        mode, summit = next(proven, (mode, summit))
     return mode, summit
 
 

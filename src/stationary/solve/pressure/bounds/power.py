@@ -17,6 +17,7 @@ from math import comb
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
 
 from stationary.result.least_power import motions
 from stationary.solve.linear import extent, ways_across
@@ -26,7 +27,8 @@ from stationary.solve.pressure.extremes.climb import even
 from stationary.solve.pressure.extremes.extremes import Extremes
 from stationary.solve.pressure.extremes.polish import Summit, joined
 from stationary.solve.pressure.extremes.vertices import EVERY, vertices
-from stationary.solve.pressure.programs.programs import fields
+from stationary.solve.pressure.programs.programs import Programs, fields
+from stationary.solve.pressure.programs.single import EXACT, Single
 from stationary.solve.pressure.region import Mode, hull, spread_motion
 from stationary.solve.pressure.support import WEIGHT, Rest
 
@@ -40,6 +42,10 @@ _ALIKE = 0.1
 _NEWTON = 20
 # How often a circle is looked at between its samples.
 _TURNS = 8
+# Motions at which least power is looked for, those from which it goes down, and how often.
+_TRIED, _STARTS, _DESCENTS = 300, 12, 6
+# What is as good as least, in weights times speeds.
+_SHARP = 1e-8
 # Samples of a circle, from which its closest points are found.
 _ROUND = 360
 
@@ -274,16 +280,82 @@ def least_power(rest: Rest, mode: Mode) -> Summit:
         return Summit(mode.base + mode.free @ z, points, masses, kind="least")
     # The centre bears nothing: the best of extreme pressures, each with its own motion.
     points, loads = vertices(rest)
-    size = mode.free.shape[1]
-    free = np.broadcast_to(mode.free, (len(points), 3, size))
-    z, _ = motions(points, loads, np.tile(mode.base, (len(points), 1)), free)
-    twists = mode.base + z @ mode.free.T
+    twists = _slowest(mode, points, loads)
     v = fields(twists, points)
-    k = int((loads * np.hypot(v[..., 0], v[..., 1])).sum(axis=1).argmin())
+    power = (loads * np.hypot(v[..., 0], v[..., 1])).sum(axis=1)
+    if not rest.feet:
+        return _descended(rest, mode, twists[power.argsort()])
+    k = int(power.argmin())
     bears = loads[k] > 0
     rank = len(extent(rest.columns)) + 1
-    kind = "vertex" if rest.feet and comb(len(rest.columns), rank) <= EVERY else "searched"
+    kind = "vertex" if comb(len(rest.columns), rank) <= EVERY else "searched"
     return Summit(twists[k], points[k][bears], loads[k][bears], kind=kind, count=len(points))
+
+
+def _slowest(mode: Mode, points: np.ndarray, loads: np.ndarray) -> np.ndarray:
+    """Return the motions of least power of many pressures."""
+    free = np.broadcast_to(mode.free, (len(points), *mode.free.shape))
+    z, _ = motions(points, loads, np.tile(mode.base, (len(points), 1)), free)
+    return mode.base + z @ mode.free.T
+
+
+def _descended(rest: Rest, mode: Mode, twists: np.ndarray) -> Summit:
+    """Return the least power of all pressures and motions: each in turn for the other.
+
+    For a motion the best pressure is a program, with the dual |v(x)| ≥ λ0 + λ·x; for a pressure its
+    motion is that of least power. Neither ever takes more, and where both stay the dual proves it.
+    """
+    chosen = twists[np.unique(np.linspace(0, len(twists) - 1, _TRIED).astype(int))]
+    values = Programs(rest).least(chosen, chosen, np.zeros_like(chosen)).value
+    best, least, single = None, np.inf, Single(rest)
+    for twist in chosen[values.argsort()[:_STARTS]]:
+        summit = _lightest(single, twist)
+        power = power_of(summit)
+        for _ in range(_DESCENTS):
+            (twist,) = _slowest(mode, summit.points[None], summit.masses[None])
+            summit, before = _lightest(single, twist), power
+            power = power_of(summit)
+            if not power < before - 1e-12 * WEIGHT:
+                break
+        if power < least - 1e-9 * WEIGHT:
+            best, least = summit, power
+    assert best is not None
+    return _smooth(single, mode, best)
+
+
+def _lightest(single: Single, twist: np.ndarray) -> Summit:
+    """Return the pressure that takes least power at a motion, and its dual."""
+    answer = single.least(twist, twist, np.zeros(3), rounds=EXACT)
+    points, masses = joined(np.array(answer.points).T, np.array(answer.masses))
+    return Summit(twist, points, masses, -answer.affine, twist, "less")
+
+
+def _smooth(single: Single, mode: Mode, best: Summit) -> Summit:
+    """Go down where atoms move along edges with the motion: both at once, by secants."""
+    if in_balance(replace(mode, cone=()), best)[1] <= _GAP:
+        return best
+
+    def power(z: np.ndarray) -> tuple[float, np.ndarray]:
+        summit = _lightest(single, mode.base + mode.free @ z)
+        v = field(summit.twist, summit.points)
+        speed = np.hypot(v[:, 0], v[:, 1])
+        e = summit.masses[:, None] * v / np.maximum(speed, 1e-300)[:, None]
+        (x, y), (a, b) = summit.points.T, e.T
+        wrench = np.array([a.sum(), b.sum(), x @ b - y @ a])
+        return float(summit.masses @ speed), mode.free.T @ wrench
+
+    z = np.linalg.lstsq(mode.free, best.twist - mode.base, rcond=None)[0]
+    lowest = minimize(power, z, jac=True, method="BFGS", options={"gtol": _GAP})
+    summit = _lightest(single, mode.base + mode.free @ lowest.x)
+    tried = [best, summit]
+    for x, y in summit.points.tolist():
+        # What is as good as at rest is so: it bends the power.
+        P, Q, p, q = _velocities(mode, np.array([[x, y]]))
+        z = np.linalg.lstsq(np.vstack([p, q]), -np.append(P, Q), rcond=None)[0]
+        tried.append(_lightest(single, mode.base + mode.free @ z))
+    most = min(map(power_of, tried)) + _SHARP * WEIGHT
+    tried = [k for k in tried if power_of(k) <= most]
+    return min(tried, key=lambda k: in_balance(replace(mode, cone=()), k)[1])
 
 
 def _closest(rest: Rest, affine: np.ndarray, twist: np.ndarray) -> np.ndarray:

@@ -19,6 +19,8 @@ from stationary.solve.pressure.support import REACH, Rest
 
 _ASKS = 40
 _FAR = 1e9
+# How far before it sticks a finger is looked at, as a share of the way.
+_BEFORE = 1e-9
 # How much power is smoothed, in speeds of a part that does not turn.
 _LEVELS = (0.05, 5e-3, 5e-4)
 
@@ -95,8 +97,20 @@ class Climb:
     def ray(self, angle: float, reach: float, close: float) -> End | None:
         """Go to the end of the set, roughly: Newton's method between bounds."""
         c, s = cos(angle), sin(angle)
-        low, high, inside = 0.0, inf, None
+        low, high, inside, both = 0.0, inf, None, False
         size = float(np.abs(self.start).max())
+        wall = self._sticks(c, s)
+        if isfinite(wall):
+            # As far as the finger slides, if a pressure goes on from there.
+            last = wall * (1 - _BEFORE)
+            reply = self.ask(last * c, last * s, c, s)
+            guard = self.mode.guard
+            if guard is not None and reply and reply[0].value < 0 and reply[0].balanced:
+                if self._back(last, c, s):
+                    normal = -float(guard @ self.first), -float(guard @ self.last)
+                    return End(angle, last * c, last * s, normal, reply[0], True)
+                both = True
+            high, reach = last, min(reach, last / 2)
         for _ in range(_ASKS):
             reply = self.ask(reach * c, reach * s, c, s)
             new = nan
@@ -105,11 +119,11 @@ class Climb:
             else:
                 answer, gx, gy = reply
                 slope = c * gx + s * gy
-                if answer.value < 0 and answer.balanced:
+                if answer.value < 0 and answer.balanced and (not both or self._back(reach, c, s)):
                     low, inside = reach, reply
                 else:
                     high = reach
-                new = reach - answer.value / slope if slope > 0 else nan
+                new = reach - answer.value / slope if slope > 0 and not both else nan
                 if answer.balanced and abs(new - reach) < close * reach:
                     return End(angle, new * c, new * s, (gx, gy), answer, False)
             if high - low < close * high:
@@ -121,16 +135,26 @@ class Climb:
             reach = new
         if inside is None:
             return None
-        # The set ends where what rests leaves the support, or where the finger sticks.
-        x, y = high * c, high * s
-        guard = self.mode.guard
-        slips = guard is not None and bool(guard @ self.at(x, y) < 0)
-        if slips and guard is not None:
-            wall = -float(guard @ self.first), -float(guard @ self.last)
-        else:
-            wall = self._edge(x, y, c, s)
+        # The set ends where what rests leaves the support.
         answer, gx, gy = inside
-        return End(angle, low * c, low * s, wall or (gx, gy), answer, slips)
+        edge = self._edge(high * c, high * s, c, s) if isfinite(high) else None
+        return End(angle, low * c, low * s, edge or (gx, gy), answer, False)
+
+    def _back(self, reach: float, c: float, s: float) -> bool:
+        """Tell whether another pressure comes back from there: a mixture of both has the motion.
+
+        Without it those that go on from where a finger begins to stick slip to the other side.
+        """
+        reply = self.ask(reach * c, reach * s, -c, -s)
+        return reply is not None and reply[0].value <= 0 and reply[0].balanced
+
+    def _sticks(self, c: float, s: float) -> float:
+        """Return how far along a ray the finger slides to the side of its mode."""
+        guard = self.mode.guard
+        if guard is None:
+            return inf
+        falls = -float(guard @ (c * self.first + s * self.last))
+        return max(float(guard @ self.start), 0.0) / falls if falls > 0 else inf
 
     def _edge(self, x: float, y: float, c: float, s: float) -> tuple[float, float] | None:
         """Return the normal of the motions about points of the edge that is next."""

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 
 from stationary.solve.linear import Rows
-from stationary.solve.pressure.duals.certificate import certified
+from stationary.solve.pressure.duals.certificate import certified, in_balance
 from stationary.solve.pressure.envelope import field
 from stationary.solve.pressure.extremes.climb import Climb, End, even, even_load, moved
 from stationary.solve.pressure.extremes.pairs import last_pairs, pairs
-from stationary.solve.pressure.extremes.polish import Atoms, Polisher, Summit, atoms_of, joined
+from stationary.solve.pressure.extremes.polish import (
+    Atoms,
+    Polisher,
+    Summit,
+    atoms_of,
+    joined,
+    placed,
+)
 from stationary.solve.pressure.extremes.stick import last_of
 from stationary.solve.pressure.extremes.vertices import driven, vertices
 from stationary.solve.pressure.programs.lines import Pencil, beyond, possible
@@ -38,6 +47,8 @@ _CLOSER = (1e-2, 1e-4)
 _ROOM = 0.05
 # Atoms closer than this, in sizes of the part, may be one.
 _NEIGHBOURS = (0.12, 0.01, 1e-6)
+# Less load than this is none, in weights, and motions closer than this may be those about a corner.
+_IDLE, _NEAR = 1e-8, 1e-6
 # What a pressure that holds its atom at rest firmly may lose of an extreme, as a share of it.
 _LOSS = 5e-7
 
@@ -118,6 +129,8 @@ class Extremes:
         self.programs = self.known.programs
         self.plane = mode.free.shape[1] == 2
         self.ends: dict[float, tuple[float, Answer]] = {}
+        # Motions at which a sliding finger was seen to stick.
+        self.stuck: list[np.ndarray] = []
 
     @cached_property
     def single(self) -> Single:
@@ -139,7 +152,7 @@ class Extremes:
     def greatest(self, functional: np.ndarray) -> Summit | None:
         """Return the motion with the greatest ``functional @ twist``, if there is one."""
         if not self.plane:
-            return last_of(self.single, self.mode, functional, self.start, self.ends)
+            return last_of(self.single, self.mode, functional, self.start, self.ends, self.stuck)
         starts = self.known.every
         if not len(starts):
             return None
@@ -147,6 +160,7 @@ class Extremes:
             return self._only(functional)
         inside = starts[int((starts @ functional).argmax())]
         value, best, stuck = self._climbed(functional, inside)
+        self.stuck = [] if stuck is None else [stuck]
         best = self._about_corner(functional, value) or best
         if best is None and stuck is None:
             best = self._ascended(functional, inside)
@@ -154,20 +168,22 @@ class Extremes:
             twist = best.twist if best is not None else inside if stuck is None else stuck
             points = None if best is None else best.points
             value = float(functional @ twist)
-            further = self._beyond(functional, value, twist, points)
+            further, closer = self._beyond(functional, value, twist, points), 1.0
             if further is None and best is not None and not best.kind:
-                # Beside a kink what goes beyond may be a narrow range of motions.
-                near = (self._beyond(functional, value, twist, closer=k) for k in _CLOSER)
-                further = next((t for t in near if t is not None), None)
+                if certified(self.rest, self.mode, best, functional).scope:
+                    break
+                further, closer = self._beside(functional, best)
             if further is None:
                 break
-            higher = self._ascended(functional, further)
+            higher = self._ascended(functional, further, closer)
             if higher is None or (
                 best is not None and functional @ (higher.twist - best.twist) <= 0
             ):
                 break
             corner = self._about_corner(functional, float(functional @ higher.twist))
             best = corner or higher
+        if best is not None and not best.kind:
+            best = self._settled(functional, best)
         if self.rest.feet:
             vertex = self._vertex(functional)
             if vertex is not None and (
@@ -316,23 +332,58 @@ class Extremes:
         """
         pencil = self._pencil(functional)
         size = max(abs(value), 1e-3 * float(np.abs(twist).max()))
-        further = value + _BEYOND * size
+        further = value + _BEYOND * closer * size
         answer = beyond(self.single, pencil, further, twist, closer, rounds, closer == 1.0, points)
         return None if answer is None else self._on(pencil, answer)
+
+    def _beside(self, functional: np.ndarray, best: Summit) -> tuple[np.ndarray | None, float]:
+        """Return a motion beyond a kink and how close to it it is: of a narrow range of them."""
+        value = float(functional @ best.twist)
+        for rounds, closer in product((ROUGH, EXACT), _CLOSER):
+            further = self._beyond(functional, value, best.twist, None, rounds, closer)
+            if further is not None:
+                return further, closer
+        return None, 1.0
+
+    def _settled(self, functional: np.ndarray, best: Summit) -> Summit:
+        """Return the extreme next to a motion that nothing goes beyond, along edges, too."""
+        if self.rest.feet or self.rest.radius:
+            return best
+        if certified(self.rest, self.mode, best, functional).scope:
+            return best
+        value, size = float(functional @ best.twist), float(np.abs(best.twist).max())
+        corner = self._about_corner(functional, value - _NEAR * size)
+        if corner is not None and certified(self.rest, self.mode, corner, functional).scope:
+            return corner
+        polisher = Polisher(self.rest, self.mode, functional)
+        ways, _ = in_balance(self.mode, best)
+        angle = np.arctan2(ways[:, 1], ways[:, 0])
+        atoms = replace(placed(self.rest, best), angle=angle).loaded(_IDLE)
+        for line in (-1, *polisher.edges_beside(best.twist)):
+            summit = polisher.summit(best.twist, atoms, line)
+            if (
+                summit is not None and self.mode.allows(summit.twist)
+                and functional @ summit.twist >= value - 1e-9 * size
+                and certified(self.rest, self.mode, summit, functional).scope
+            ):  # fmt: skip
+                return polisher.firm(summit, _LOSS)
+        return best
 
     def _on(self, pencil: Pencil, answer: Answer) -> np.ndarray:
         """Return the motion of a program at the speed at which the finger drives it."""
         return answer.twist * (pencil.rate @ self.mode.base) / (pencil.rate @ answer.twist)
 
-    def _ascended(self, functional: np.ndarray, twist: np.ndarray) -> Summit | None:
+    def _ascended(
+        self, functional: np.ndarray, twist: np.ndarray, closer: float = 1.0
+    ) -> Summit | None:  # fmt: skip
         """Go from pressure to pressure, each beyond the line of motions at which the last stopped.
 
         Seen from one motion a set may hide its extreme; what programs show beyond a line is there.
         """
         pencil, polisher = self._pencil(functional), Polisher(self.rest, self.mode, functional)
-        best, reached, closer = None, float(functional @ twist), 1.0
-        step = 0.1 * max(abs(reached), float(np.abs(twist).max()))
-        least = 1e-9 * step
+        best, reached = None, float(functional @ twist)
+        size = max(abs(reached), float(np.abs(twist).max()))
+        step, least = 0.1 * closer * size, 1e-10 * closer * size
         while step > (least if best is not None else 1e4 * least):
             answer = beyond(self.single, pencil, reached + step, twist, closer, EXACT, best is None)
             if answer is None:
@@ -340,6 +391,7 @@ class Extremes:
                 continue
             line = self._on(pencil, answer)
             reached, twist, step = float(functional @ line), line, 1.5 * step
+            closer = min(3 * closer, 1.0)
             points, masses = joined(np.array(answer.points).T, np.array(answer.masses))
             motion = driven(self.mode, points[None], masses[None])[0]
             if np.isfinite(motion).all() and self.mode.allows(motion):
@@ -365,10 +417,9 @@ class Extremes:
                 summit = polisher.summit(twist, start)
                 if summit is not None:
                     return summit
-        loaded = atoms_of(self.rest, answer, _NEIGHBOURS[0]).loaded(1e-4)
-        edge = polisher.edge_beside(twist) if "still" in loaded.kinds else -1
-        if edge >= 0:
-            summit = polisher.summit(twist, loaded, edge)
+        resting = [start for start in tried if "still" in start.kinds]
+        for start, edge in product(resting, polisher.edges_beside(twist)[:1]):
+            summit = polisher.summit(twist, start, edge)
             # What rests there must want to leave.
             if summit and certified(self.rest, self.mode, summit, polisher.functional).scope:
                 return summit

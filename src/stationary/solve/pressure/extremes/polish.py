@@ -21,7 +21,7 @@ import numpy as np
 
 from stationary.lower.engines.casadi import Numeric
 from stationary.solve.pressure.duals.lowest import lowest_over
-from stationary.solve.pressure.envelope import centre_of, descended, field, slopes
+from stationary.solve.pressure.envelope import centre_of, field, lowest_on, slopes
 from stationary.solve.pressure.programs.single import Answer
 from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.support import REACH, WEIGHT, Rest
@@ -46,8 +46,8 @@ class Summit:
     """An extreme motion, the pressure that has it, and the dual that names both.
 
     `kind` says what the dual claims, to be certified; none does where it is empty. `named` is a
-    pressure beside that of the dual, under which nothing but this motion is possible; `count` how
-    many were compared.
+    pressure beside that of the dual, under which nothing but one motion is possible, and `own` that
+    motion, which is next to this one; `count` how many were compared.
     """
 
     twist: np.ndarray
@@ -57,6 +57,7 @@ class Summit:
     witness: np.ndarray = field_(default_factory=lambda: np.zeros(3))
     kind: str = ""
     named: tuple[np.ndarray, np.ndarray] | None = None
+    own: np.ndarray | None = None
     count: int = 0
     functional: np.ndarray | None = None
 
@@ -278,7 +279,8 @@ class Polisher:
             moved = np.abs(twist - summit.twist).max() / np.abs(summit.twist).max()
             lost = max(lost, float(moved) / 10)
             if lost <= 1.5 * loss:
-                best = replace(summit, named=(self._places(twist, reached[1]), reached[1].masses))
+                named = self._places(twist, reached[1]), reached[1].masses
+                best = replace(summit, named=named, own=twist)
                 if lost >= 0.2 * loss or slack >= 1e-3:
                     break
             slack = min(slack * loss / max(lost, 1e-300), 1e-3)
@@ -326,23 +328,22 @@ class Polisher:
             (a,), (way,), _ = rest.at(np.array([line]), np.zeros(1))
             share = (q - a) @ way / (way @ way)
             return -1 if -1e-12 <= share <= 1 + 1e-12 else line
-        return -1 if rest.contains(q) else self._nearest(q)[0]
+        return -1 if rest.contains(q) else int(self._far(q).argmin())
 
-    def _nearest(self, q: np.ndarray) -> tuple[int, float]:
-        """Return the edge that is nearest to a point, and how far it is."""
+    def _far(self, q: np.ndarray) -> np.ndarray:
+        """Return how far each edge is from a point."""
         a, way, _ = self.rest.lines
         share = np.clip(((q - a) * way).sum(axis=1) / (way**2).sum(axis=1), 0, 1)
         off = q - a - share[:, None] * way
-        far = np.hypot(off[:, 0], off[:, 1])
-        return int(far.argmin()), float(far.min())
+        return np.hypot(off[:, 0], off[:, 1])
 
-    def edge_beside(self, twist: np.ndarray) -> int:
-        """Return the edge that a centre of rotation is next to, or −1."""
+    def edges_beside(self, twist: np.ndarray) -> list[int]:
+        """Return the edges that a centre of rotation is next to, the nearest first; two at most."""
         q = centre_of(twist)
         if q is None or self.rest.radius or self.rest.feet:
-            return -1
-        edge, far = self._nearest(q)
-        return edge if far < _NEXT * REACH else -1
+            return []
+        far = self._far(q)
+        return [int(k) for k in np.argsort(far)[:2] if far[k] < _NEXT * REACH]
 
     def _at_corner(self, atoms: Atoms, k: int) -> Atoms:
         kinds = list(atoms.kinds)
@@ -456,40 +457,6 @@ def _solved(J: np.ndarray, right: np.ndarray) -> np.ndarray:
     return inverse @ right
 
 
-def lowest_on(rest: Rest, twist, witness, affine):
-    """Return the least value of λ0 + λ·x + W(x)·v̂(x) on the support, and where it is taken."""
-    q = centre_of(twist)
-    edges, along = rest.grid
-    steps = rest.steps
-    if q is not None:
-        e, a, wide = rest.beside(q)
-        edges, along = np.concatenate([edges, e]), np.concatenate([along, a])
-        steps = np.concatenate([steps, wide])
-    points = rest.at(edges, along)[0]
-
-    def value(points: np.ndarray) -> np.ndarray:
-        v = field(twist, points)
-        e = v / np.maximum(np.hypot(v[:, 0], v[:, 1]), 1e-300)[:, None]
-        return (field(witness, points) * e).sum(axis=1) + affine[0] + points @ affine[1:]
-
-    values = value(points)
-    if rest.pieces:
-        chosen = np.argsort(values)[:8]
-        edges, along = descended(
-            rest, twist, witness, -affine, edges[chosen], along[chosen], steps[chosen]
-        )
-        values = value(rest.at(edges, along)[0])
-    k = int(values.argmin())
-    lowest, corner = float(values[k]), rest.feet or along[k] in (0.0, 1.0)
-    where = ("fixed" if corner else "edge", int(edges[k]), float(along[k]), 0.0)
-    if q is not None and rest.contains(q):
-        push = field(witness, q)
-        here = -float(np.hypot(*push)) + affine[0] + q @ affine[1:]
-        if here < lowest:
-            lowest, where = here, ("still", -1, 0.0, float(np.arctan2(-push[1], -push[0])))
-    return lowest, where
-
-
 def atoms_of(rest: Rest, answer: Answer, near: float) -> Atoms:
     """Return the atoms of a rough pressure, those that are neighbours as one."""
     kinds: list[str] = []
@@ -522,6 +489,21 @@ def atoms_of(rest: Rest, answer: Answer, near: float) -> Atoms:
         places.append((x, y))
     table = np.array(rows)
     return Atoms(tuple(kinds), table[:, 0].astype(int), table[:, 1], table[:, 2], table[:, 3])
+
+
+def placed(rest: Rest, summit: Summit) -> Atoms:
+    """Return where on the border of a polygon the atoms of a pressure are, or that they rest."""
+    a, way, _ = rest.lines
+    arm = summit.points[:, None] - a
+    share = np.clip((arm * way).sum(axis=2) / (way**2).sum(axis=1), 0, 1)
+    edges = np.linalg.norm(arm - share[..., None] * way, axis=2).argmin(axis=1)
+    along = np.take_along_axis(share, edges[:, None], 1)[:, 0]
+    v = field(summit.twist, summit.points)
+    resting = np.hypot(v[:, 0], v[:, 1]) <= _IDLE * np.abs(summit.twist).max()
+    corner = np.minimum(along, 1 - along) < _IDLE
+    kinds = np.where(resting, "still", np.where(corner, "fixed", "edge")).tolist()
+    edges, along = np.where(resting, -1, edges), np.where(corner, np.round(along), along)
+    return Atoms(tuple(kinds), edges, along, np.zeros(len(along)), summit.masses)
 
 
 def joined(

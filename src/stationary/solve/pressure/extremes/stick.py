@@ -17,8 +17,13 @@ from stationary.solve.pressure.duals.certificate import in_balance
 from stationary.solve.pressure.extremes.polish import Summit, joined
 from stationary.solve.pressure.programs.single import EXACT, ROUGH, Answer, Single
 from stationary.solve.pressure.region import Mode
+from stationary.solve.pressure.support import Rest
 
 _SAMPLES = 16
+# Places beside one at which a finger was seen to stick.
+_ASIDE = 1 - np.array([-1e-2, -1e-4, -1e-6, -1e-9, 1e-9, 1e-6, 1e-4, 1e-2])
+# Places between two at which a motion turns about points of the border.
+_BETWEEN = np.array([1e-3, 0.25, 0.5, 0.75, 1 - 1e-3])
 _FAR = 1e9
 # How far before the last motion the force of a finger is inside its cone, as a share.
 _BEFORE = 3e-7
@@ -30,11 +35,12 @@ _ROUNDING = 2e-14
 
 def last_of(
     single: Single, mode: Mode, functional: np.ndarray, start: np.ndarray,
-    known: dict[float, tuple[float, Answer]],
+    known: dict[float, tuple[float, Answer]], seen: list[np.ndarray],
 ) -> Summit | None:  # fmt: skip
     """Return the motion with the greatest value of a functional, if some pressure has one.
 
-    `known` keeps the ends of the line, which are the same for every functional.
+    `known` keeps the ends of the line, which are the same for every functional; next to motions
+    that were `seen` to stick some pressure does.
     """
     nothing = np.zeros(3)
     slope = float(functional @ mode.free[:, 0]) if mode.free.shape[1] else 0.0
@@ -100,6 +106,13 @@ def last_of(
         places = high - (end(-1.0)[0] + high) * (np.arange(1, _SAMPLES + 1) / _SAMPLES) ** 1.5
         inside = next((p for p in places.tolist() if short(p)[0] <= 0), None)
         if inside is None:
+            # What rests may hold the finger over a short way through a thin part only.
+            places = _crossing(single.rest, start, way, -end(-1.0)[0], high)
+            beside = [float((twist - start) @ way) * _ASIDE for twist in seen]
+            places = np.concatenate([*beside, places])
+            places = np.sort(places[(places > -end(-1.0)[0]) & (places < high)])[::-1]
+            inside = next((p for p in places.tolist() if short(p, EXACT)[0] <= 0), None)
+        if inside is None:
             return None
         # Columns that move go on where those of the grid have stopped.
         before = inner(high)
@@ -113,7 +126,34 @@ def last_of(
         kind, answer_ = "cone", short(last, EXACT)[1]
     if value > 1e-9:
         return None
-    return replace(_summit(start + last * way, answer_, kind), named=_atoms(answer))
+    own = start + inner(last) * way
+    return replace(_summit(start + last * way, answer_, kind), named=_atoms(answer), own=own)
+
+
+def _crossing(
+    rest: Rest, start: np.ndarray, way: np.ndarray, low: float, high: float
+) -> np.ndarray:  # fmt: skip
+    """Return places, from the last to the first, where motions turn about points in the part."""
+    if rest.feet:
+        return np.zeros(0)
+    if rest.radius:
+        x, y = rest.middle
+        rows = np.array([[1.0, 0.0, -y], [0.0, 1.0, x]])
+        (a, b), (c, d) = (rows @ start).tolist(), (rows @ way).tolist()
+        p, q, r = rest.radius**2 * np.array([way[2] ** 2, 2 * way[2] * start[2], start[2] ** 2])
+        cuts = np.roots([c * c + d * d - p, 2 * (a * c + b * d) - q, a * a + b * b - r])
+        cuts = cuts[np.isreal(cuts)].real
+    else:
+        rows = rest.lines[2]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            cuts = -(rows @ start) / (rows @ way)
+    cuts = np.sort(cuts[np.isfinite(cuts) & (cuts > low) & (cuts < high)])
+    cuts = np.concatenate([[low], cuts, [high]])
+    places = (cuts[:-1, None] + np.diff(cuts)[:, None] * _BETWEEN).ravel()
+    twists = start + places[:, None] * way
+    with np.errstate(divide="ignore", invalid="ignore"):
+        q = np.stack([-twists[:, 1], twists[:, 0]], axis=1) / twists[:, 2:]
+    return places[rest.contain(q)][::-1]
 
 
 def _summit(twist: np.ndarray, answer: Answer, kind: str) -> Summit:

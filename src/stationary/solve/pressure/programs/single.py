@@ -12,6 +12,7 @@ from math import atan2, cos, hypot, pi, sin
 
 import numpy as np
 
+from stationary.solve.pressure.envelope import lowest_on
 from stationary.solve.pressure.programs.programs import Programs
 from stationary.solve.pressure.support import REACH, WEIGHT, Rest
 
@@ -22,8 +23,10 @@ _PIVOTS = 60
 ROUGH, EXACT = 3, 14
 # Places this close along an edge, in its length, are one.
 _SAME = 1e-15
+# A dual that is lower than this, in sizes of its multipliers, has overlooked a place.
+_LOW = 1e-10
 # Columns that may be added to those of the grid while a program is solved.
-_MORE = 9 * EXACT
+_MORE = 10 * EXACT
 # Of these, columns beside a centre of rotation that is next to the border, at most.
 _BESIDE = 52
 
@@ -170,16 +173,21 @@ class Single:
             last = self._more(aim - dual[-1] * row, dual[1:-1] @ self.frame,
                               basis if rounds > ROUGH else [], twist, q, end)  # fmt: skip
             if last == end:
-                break
-            (x, y), (u, v) = self.places[:, end:last], M[:2, end:last]
-            M[2, end:last] = x * v - y * u
-            A[1:-1, end:last] = self.frame @ self.places[:, end:last]
-            A[-1, end:last], cost[end:last] = both @ M[:, end:last]
+                last = self._overlooked(aim, row, twist, dual, end) if rounds > ROUGH else end
+                if last == end:
+                    break
+            self._filled(both, end, last)
             # Where atoms hold each other in place, columns lower the value only two at a time.
             gain = float((cost[end:last] - dual @ A[:, end:last]).min())
             end = last
             if gain > -1e-14 * (WEIGHT + float(np.abs(dual).max())):
-                break
+                if rounds == ROUGH:
+                    break
+                last = self._overlooked(aim, row, twist, dual, end)
+                if last == end:
+                    break
+                self._filled(both, end, last)
+                end = last
         if end > grid:
             amounts, dual = self._anew(basis, amounts, dual)
             value = float(cost[basis] @ amounts)
@@ -308,6 +316,37 @@ class Single:
                     self.edges[end], self.along[end] = edge, new
                     end += 1
         return end
+
+    def _overlooked(self, aim, row, twist, dual, end: int) -> int:
+        """Add a column where f is lowest on the whole support, if that is below those of the basis.
+
+        Columns that move see what is close to them only.
+        """
+        if end >= self.A.shape[1]:
+            return end
+        affine = np.array([dual[0], *(dual[1:-1] @ self.frame)])
+        low, where = lowest_on(self.rest, twist, aim - dual[-1] * row, -affine)
+        if low > -_LOW * (WEIGHT + float(np.abs(dual).max())):
+            return end
+        kind, edge, along, angle = where
+        if kind == "still":
+            self.places[:, end] = -twist[1] / twist[2], twist[0] / twist[2]
+            self.M[:2, end] = cos(angle), sin(angle)
+            self.edges[end] = -1
+            return end + 1
+        x = self.rest.at(np.array([edge]), np.array([along]))[0][0]
+        u, v = twist[0] - twist[2] * x[1], twist[1] + twist[2] * x[0]
+        size = hypot(u, v) or 1e-300
+        self.places[:, end], self.M[:2, end] = x, (u / size, v / size)
+        self.edges[end], self.along[end] = edge, along
+        return end + 1
+
+    def _filled(self, both: np.ndarray, end: int, last: int) -> None:
+        """Give new columns their moments, their places and what they do."""
+        (x, y), (u, v) = self.places[:, end:last], self.M[:2, end:last]
+        self.M[2, end:last] = x * v - y * u
+        self.A[1:-1, end:last] = self.frame @ self.places[:, end:last]
+        self.A[-1, end:last], self.cost[end:last] = both @ self.M[:, end:last]
 
     def _place(self, edge: int, along: float) -> tuple[float, ...]:
         """Return a point of the border and its derivatives along it."""
