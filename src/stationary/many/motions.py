@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from stationary.errors import StationaryError
+from stationary.lower.expressions import of_system
 from stationary.lower.inputs import SLOTS, Drives, drives
 from stationary.lower.instructions import kinks
 from stationary.lower.kernel import AbstractKernel, graph_of, kernel_of
@@ -187,7 +188,7 @@ class Motions:
     def lowered(self, e: Any) -> Any:
         """Return an expression as SX of the kernel's arguments."""
         t, y, p = self.kernel.arguments
-        f = self.kernel.expression(_of_system(e, self.kernel), ())
+        f = self.kernel.expression(of_system(e, self.kernel.layout.system), ())
         return f(t, y, p[: self.kernel.parameters], ca.SX(0, 1))
 
     @cached_property
@@ -250,12 +251,6 @@ def _filled(rows: np.ndarray, length: int) -> np.ndarray:
     more = np.tile(rows[-1], (length - len(rows), 1))
     more[:, 0] = np.inf
     return np.vstack([rows, more])
-
-
-def _of_system(e: Any, kernel: AbstractKernel) -> Any:
-    known = {p.name: p for p in kernel.layout.system.parameters}
-    swap = {s: known[s.name] for s in e.free_symbols if s.name in known}
-    return e.xreplace(swap)
 
 
 def expressions(what: Any) -> tuple[Any, ...]:

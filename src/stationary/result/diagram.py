@@ -11,7 +11,7 @@ import numpy as np
 import sympy as sp
 
 from stationary.errors import StatementError
-from stationary.lower.inputs import translate
+from stationary.lower.expressions import expression_of
 from stationary.model.layout import Layout
 from stationary.model.symbols import Coordinate, Parameter, from_dynamicsymbols
 from stationary.model.system import System
@@ -102,11 +102,9 @@ def along(e: Any, layout: Layout, name: str, params: Mapping[str, float]) -> ca.
                 f"Known: {', '.join([*layout.offsets, *known])}.",
                 "Replace it by its value, with e.subs.",
             )
-    e = e.xreplace({s: known[str(s)] for s in e.free_symbols if str(s) in known})
     q, mu = ca.SX.sym("q", layout.system.size), ca.SX.sym("mu")
     values = ca.vertcat(*(mu if p == name else ca.SX(params[p]) for p in known))
-    value = translate(e, layout, 0.0, q, ca.SX.zeros(q.numel()), values)
-    return ca.Function("along", [q, mu], [value])
+    return ca.Function("along", [q, mu], [expression_of(layout, e)(0.0, q, 0.0, values)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import casadi as ca
 import numpy as np
 import sympy as sp
 
 from stationary.derive.graph import Graph
-from stationary.lower.inputs import translate
+from stationary.lower.expressions import at_state
 from stationary.model.interpolation import in_coordinates
-from stationary.model.symbols import Coordinate, from_dynamicsymbols
+from stationary.model.symbols import from_dynamicsymbols
 from stationary.model.system import System
 from stationary.result.fields import FieldFunction, checked
 from stationary.result.multipliers import Multipliers
@@ -110,22 +109,13 @@ class Equilibrium(AbstractShown):
             return np.array([self[k] for k in key])
         key = in_coordinates(self.system, key)
         if isinstance(key, sp.Expr) and not isinstance(key, sp.Symbol):
-            return self._expression(from_dynamicsymbols(key))
+            at_rest, e = np.zeros_like(self.q), from_dynamicsymbols(key)
+            return at_state(self.graph.layout, e, self.t, self.q, at_rest, self.params)
         places, order = self.graph.layout.resolve(key, "the key")
         if order:
             return 0.0 if np.ndim(places) == 0 else np.zeros(np.shape(places))
         value = self.q[places]
         return float(value) if np.ndim(value) == 0 else value
-
-    def _expression(self, e: sp.Basic) -> float:
-        known = {p.name: p for p in self.system.parameters}
-        swap = {s: known[s.name] for s in e.free_symbols if s.name in known}  # pyright: ignore[reportAttributeAccessIssue]
-        for s in e.free_symbols:
-            if isinstance(s, Coordinate):
-                self.graph.layout.resolve(s, "the expression")
-        zero = np.zeros_like(self.q)
-        value = translate(e.xreplace(swap), self.graph.layout, self.t, self.q, zero, self.params)
-        return float(ca.DM(value))
 
     def field(self, u: Any) -> FieldFunction:
         """Return a field, or an expression of fields, as a function of position.

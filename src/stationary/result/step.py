@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import casadi as ca
 import numpy as np
 import sympy as sp
 
 from stationary.derive.graph import Graph
 from stationary.errors import StatementError, unknown
-from stationary.lower.inputs import translate
+from stationary.lower.expressions import at_state
 from stationary.model.symbols import Acceleration, Coordinate, Velocity, from_dynamicsymbols
 from stationary.model.system import System
 from stationary.result.multipliers import Multipliers
@@ -107,24 +106,14 @@ class Step(AbstractShown):
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, sp.Expr) and key.has(Acceleration):
             raise _without_accelerations(key)
-        if isinstance(key, sp.Expr) and not isinstance(key, sp.Symbol):
-            return self._expression(from_dynamicsymbols(key))
-        if isinstance(key, sp.Symbol) and not isinstance(key, (Coordinate, Velocity)):
-            return self._expression(key)
+        if isinstance(key, sp.Expr) and not isinstance(key, (Coordinate, Velocity)):
+            e = key if isinstance(key, sp.Symbol) else from_dynamicsymbols(key)
+            return at_state(self.graph.layout, e, self.t, self.q, self.v, self.params)
         places, order = self.graph.layout.resolve(key, "the key")
         if order > 1:
             raise _without_accelerations(key)
         value = (self.q, self.v)[order][places]
         return float(value) if np.ndim(value) == 0 else value
-
-    def _expression(self, e: sp.Basic) -> float:
-        known = {p.name: p for p in self.system.parameters}
-        swap = {s: known[s.name] for s in e.free_symbols if s.name in known}  # pyright: ignore[reportAttributeAccessIssue]
-        for s in e.free_symbols:
-            if isinstance(s, (Coordinate, Velocity)):
-                self.graph.layout.resolve(s, "the expression")
-        value = translate(e.xreplace(swap), self.graph.layout, self.t, self.q, self.v, self.params)
-        return float(ca.DM(value))
 
     def centre(self, part: System) -> tuple[float, float]:
         """Return the centre of rotation of a rigid part: the point of its plane that is at rest.

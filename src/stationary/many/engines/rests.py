@@ -15,7 +15,7 @@ import numpy as np
 
 from stationary.derive.graph import Graph
 from stationary.errors import StationaryError
-from stationary.lower.inputs import translate
+from stationary.lower.expressions import expression_of
 from stationary.lower.instructions import kinks
 from stationary.lower.kernel import graph_of
 from stationary.many.chunk import Chunk, completed
@@ -216,19 +216,6 @@ def _kept(
         if keep.name == "stable":
             return np.ones(len(q))
         return q[:, rests.graph.layout.offsets[keep.name]].copy()
-    rows = [_expression(rests, e, q, p) for e in expressions(keep.what)]
+    layout, at = rests.graph.layout, (np.full(len(q), rests.t), q, np.zeros_like(q), p)
+    rows = [evaluate(expression_of(layout, e), *at)[:, 0] for e in expressions(keep.what)]
     return np.stack(rows, -1).reshape(-1, *(keep.shape or ()))
-
-
-def _expression(rests: _Rests, e: Any, q: np.ndarray, p: np.ndarray) -> np.ndarray:
-    return evaluate(_lowered(rests, e), np.zeros(len(q)), q, p)[:, 0]
-
-
-@lru_cache(maxsize=64)
-def _lowered(rests: _Rests, e: Any) -> ca.Function:
-    known = {s.name: s for s in rests.graph.system.parameters}
-    e = e.xreplace({s: known[s.name] for s in e.free_symbols if s.name in known})
-    sizes = {"t": 1, "q": len(rests.start), "p": len(rests.values)}
-    t, q, p = (ca.SX.sym(name, n) for name, n in sizes.items())  # pyright: ignore[reportArgumentType]
-    lowered = translate(e, rests.graph.layout, rests.t, q, ca.SX.zeros(len(rests.start)), p)
-    return ca.Function("e", [t, q, p], [ca.densify(ca.SX(lowered))])

@@ -19,7 +19,8 @@ import numpy as np
 from stationary.derive.scope import minimum_power_holds
 from stationary.derive.sliding import Sliding
 from stationary.errors import StationaryError
-from stationary.lower.inputs import drives, translate
+from stationary.lower.expressions import expression_of
+from stationary.lower.inputs import drives
 from stationary.many.chunk import Chunk, completed
 from stationary.many.cores import cores
 from stationary.many.keep import Attribute, Call, End
@@ -314,19 +315,6 @@ def _kept(
     if isinstance(keep, Attribute):
         return {"power": power, "dissipated": heat, "unique": np.ones(len(v))}[keep.name].copy()
     t, q, _, p = arrays
-    rows = [_expression(slides, e, t, q, v, p) for e in expressions(keep.what)]
+    layout, at = slides.sliding.graph.layout, (t[:, 0], q, v, p)
+    rows = [evaluate(expression_of(layout, e), *at)[:, 0] for e in expressions(keep.what)]
     return np.stack(rows, -1).reshape(-1, *(keep.shape or ()))
-
-
-def _expression(
-    slides: _Slides, e: Any, t: np.ndarray, q: np.ndarray, v: np.ndarray, p: np.ndarray
-) -> np.ndarray:
-    layout = slides.sliding.graph.layout
-    known = {s.name: s for s in layout.system.parameters}
-    e = e.xreplace({s: known[s.name] for s in e.free_symbols if s.name in known})
-    given = [
-        ca.SX.sym(*x) for x in (("t", 1), ("q", q.shape[1]), ("v", v.shape[1]), ("p", p.shape[1]))
-    ]  # pyright: ignore[reportCallIssue]
-    ts, qs, vs, ps = given
-    lowered = ca.densify(ca.SX(translate(e, layout, ts, qs, vs, ps)))
-    return evaluate(ca.Function("e", given, [lowered]), t[:, 0], q, v, p)[:, 0]

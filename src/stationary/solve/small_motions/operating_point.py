@@ -11,7 +11,7 @@ from scipy.linalg import orth
 from scipy.spatial.transform import Rotation
 
 from stationary.errors import DerivationError, StatementError
-from stationary.lower.inputs import translate
+from stationary.lower.expressions import expression_of
 from stationary.lower.kernel import AbstractKernel, numeric
 from stationary.result.statespace import StateSpace, names
 from stationary.solve.linear import tangent_basis
@@ -433,13 +433,7 @@ class OperatingPoint:
             C = np.eye(len(states))[rows]
             return C, np.zeros((len(rows), len(self.u))), tuple(states[i] for i in rows)
         q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
-        parameters = {p.name: p for p in self.kernel.graph.system.parameters}
-        expressions = []
-        for e in outputs:
-            swap = {s: parameters[s.name] for s in e.free_symbols if s.name in parameters}
-            expressions.append(
-                translate(e.xreplace(swap), layout, self.t, q, v, ca.DM(self.params))
-            )
+        expressions = [expression_of(layout, e)(self.t, q, v, self.params) for e in outputs]
         slope = ca.Function("C", [q, v], [ca.jacobian(ca.vertcat(*expressions), ca.vertcat(q, v))])
         C = np.asarray(slope(self.q, self.v))
         if self.turns:
