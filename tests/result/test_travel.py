@@ -5,11 +5,17 @@ import json
 import pickle
 import subprocess
 import sys
+from dataclasses import is_dataclass
+from importlib import import_module
+from pkgutil import iter_modules
 
 import numpy as np
 import pytest
 
 import stationary as st
+from stationary import result
+from stationary.result.steps import Taken
+from stationary.result.views import AbstractTravels, travelling
 
 x, theta = st.coordinates("x theta")
 k = st.parameters(k=2.0)
@@ -112,11 +118,41 @@ MAKE = {
     "weighed": weighed,
     "fitted surface": lambda: st.limit_surface(st.slider(points=FEET, weights=0.1)).fitted(),
     "speed": sped,
+    "contact": lambda: st.limit_surface(st.slider(points=FEET, weights=0.1)).pushed(
+        points=(0.0, -0.4), normal=(0, 1), friction=0.3
+    ),
+    "shapes": lambda: st.modes(ROD, count=2).shapes,
+    "slid": lambda: st.quasistatics(BLOCK, span=(0, 1), start={x: 0}, points=5).at(0.3),
+    "proven": lambda: st.pressure_bounds(PART, of=PART.coordinates[2].dot, prove=1e-3),
     "runs": lambda: st.sweep(st.statics, WELL, over={k: [1.0, 2.0]}, keep={"x": x}, start={x: 1}),
     "whole runs": lambda: st.sweep(
         st.statics, WELL, over={k: [1.0, 2.0]}, keep="whole", start={x: 1}
     ),
 }  # fmt: skip
+
+
+def kinds_in(value):
+    """Yield the classes of a result, and of all that travels with it."""
+    yield type(value)
+    if is_dataclass(value) and isinstance(value, AbstractTravels):
+        value = travelling(value)
+    inside = value.values() if isinstance(value, dict) else value
+    if isinstance(inside, (list, tuple, type({}.values()))):
+        for part in inside:
+            yield from kinds_in(part)
+
+
+def test_every_kind_of_result_is_in_the_table(made):
+    rooms = (import_module(f"stationary.result.{m.name}") for m in iter_modules(result.__path__))
+    kinds = {
+        kind for room in rooms for name, kind in vars(room).items()
+        if isinstance(kind, type) and kind.__module__ == room.__name__
+        and (is_dataclass(kind) or issubclass(kind, (np.ndarray, list, tuple, dict)))
+        and not name.startswith("Abstract")
+    }  # fmt: skip
+    travel = {kind for value in made.values() for kind in kinds_in(value)}
+    # Steps stay where they were taken.
+    assert kinds - travel == {Taken}
 
 
 @pytest.fixture(scope="module")
@@ -155,8 +191,10 @@ def test_a_copy_is_equal_and_prints_the_same(made, name, how):
     there = how(made[name])
     assert np.all(there == made[name])
     assert repr(there) == repr(made[name])
-    # A mapping, and a list, have no hash.
-    assert name in ("equilibria", "state", "multipliers") or hash(there) == hash(made[name])
+    # A mapping, a list and arrays have no hash.
+    assert name in ("equilibria", "state", "multipliers", "shapes") or hash(there) == hash(
+        made[name]
+    )
 
 
 def test_a_motion_takes_along_the_digits_that_it_has_told(made, tmp_path):
