@@ -104,3 +104,30 @@ def test_evidence_is_as_small_where_a_motion_turns_a_corner():
     angle = 2 * np.arctan(np.exp(-(1 / 0.05)))
     assert slide[x][4] == pytest.approx(1 - 0.05 * np.sin(angle), abs=1e-9)
     assert slide[y][4] == pytest.approx(1 - 0.05 * np.cos(angle), abs=1e-9)
+
+
+@pytest.mark.parametrize("points", [4, 5, 201])
+@pytest.mark.parametrize("k", [0.0, 4.0])
+def test_a_load_that_jumps_leaves_forces_unbalanced_and_is_told_at_its_time(k, points):
+    # Whether or not a time that is kept is that of the jump: inertia alone leads to another rest.
+    block = st.System(
+        potential=k * x**2 / 2, friction=[st.Friction(0.5, on=x)], loads=[st.Load(F, on=x)]
+    )
+    jump = {F: st.Piecewise((0, st.t < 1), (3, True))}
+    with pytest.raises(st.NoMotion) as told:
+        st.quasistatics(block, span=(0, 2), inputs=jump, points=points)
+    assert told.value.kind == "accelerates" and told.value.names == ("load 'load1'",)
+    assert told.value.solution.t[-1] == pytest.approx(1, abs=1e-12)
+    # Less than friction takes moves nothing; drag decides how it goes on: to (3 − 0.5)/k.
+    small = st.quasistatics(
+        block, span=(0, 2), inputs={F: st.Piecewise((0, st.t < 1), (0.3, True))}, points=points
+    )
+    assert small[x][-1] == 0
+    if k:
+        oil = st.System(
+            potential=block.potential, loads=block.loads,
+            friction=[*block.friction, st.Drag(0.1, 1, on=x)],
+        )  # fmt: skip
+        slide = st.quasistatics(oil, span=(0, 2), inputs=jump, points=points)
+        assert slide[x][-1] == pytest.approx(2.5 / k, rel=1e-9)
+        assert slide.lost[-1] == pytest.approx((3 - 1.25) * 2.5 / k, rel=1e-9)

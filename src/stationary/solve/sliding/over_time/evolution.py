@@ -398,7 +398,9 @@ class _Run:
             progress.show((stretch.last - self.grid[0]) / self.whole)
 
     def _keep_along(self, stretch: Stretch) -> None:
-        reached = stretch.last + 1e-13 * self.whole + 4 * np.spacing(abs(stretch.last))
+        reached = stretch.last
+        if not stretch.final:
+            reached += 1e-13 * self.whole + 4 * np.spacing(abs(stretch.last))
         first = len(self.rows)
         asked = self.grid[first : int(np.searchsorted(self.grid, reached, side="right"))]
         for t, kept in zip(asked, self._told(stretch, np.minimum(asked, stretch.last))):

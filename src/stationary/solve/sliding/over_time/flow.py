@@ -216,7 +216,8 @@ class AbstractFlow(ABC, Generic[P]):
             every = zip(t.tolist(), dense(t).T)
             return [None if at > came[0] else phase.kept(at, one) for at, one in every]
 
-        return Stretch(first, self.t, at, change, known=True, kept=kept)
+        final = self._ended is not None
+        return Stretch(first, self.t, at, change, known=True, final=final, kept=kept)
 
     def _stretch(self, t: float, x: np.ndarray) -> tuple[float, Dense, float, bool]:
         """Take a step in the present mode, up to its end; tell whether it ends there.

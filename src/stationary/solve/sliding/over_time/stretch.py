@@ -49,6 +49,8 @@ class Stretch:
     at: Callable[[float], State]
     change: float | None = None
     known: bool = False
+    #: Whether nothing leads on from its last time, so that it says nothing of the next moment.
+    final: bool = False
     #: What is kept of its times, where these are told together; None of one is told by itself.
     kept: Callable[[np.ndarray], list[Kept | None]] | None = None
 
