@@ -211,3 +211,42 @@ def test_a_kite_in_angles_folds_and_opens_again(unit):
     found = st.simulate(kite, span=(0, 6), start=start)
     assert expected[a][-1] > 2 * np.pi
     np.testing.assert_allclose(found[p], expected[a], rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_four_bar_at_grashof_s_limit_folds_and_goes_on(seed, unit):
+    # Crank and coupler are as long as base and rocker together: once in a turn all lie on a line,
+    # where it could go on in two ways. Its own is smooth, so that what comes is the mirror image of
+    # what was, backwards.
+    rng = np.random.default_rng(seed)
+    a, b, c = st.coordinates("a b c")
+    base, rocker = rng.uniform(1.2, 3, 2)
+    coupler = base + rocker - 1
+    loop = [
+        unit * (st.cos(a) + coupler * st.cos(b) - base - rocker * st.cos(c)),
+        unit * (st.sin(a) + coupler * st.sin(b) - rocker * st.sin(c)),
+    ]
+    m = rng.uniform(0.5, 2, 3)
+    system = st.System(
+        kinetic=unit**2 * (m[0] * a.dot**2 + m[1] * b.dot**2 + m[2] * c.dot**2) / 2,
+        constraints=loop,
+    )
+    # Two circles meet where the coupler and the rocker do.
+    angle = rng.uniform(4.0, 5.5)
+    tip, pivot = np.exp(1j * angle), complex(base)
+    apart = abs(pivot - tip)
+    along = (apart**2 + coupler**2 - rocker**2) / (2 * apart)
+    aside = np.sqrt(coupler**2 - along**2) * rng.choice([-1, 1])
+    joint = tip + (along + 1j * aside) * (pivot - tip) / apart
+    start = {a: angle, b: np.angle(joint - tip), c: np.angle(joint - pivot), a.dot: 1.0}
+    flat = st.Event(a - 2 * np.pi, name="flat")
+    motion = st.simulate(system, span=(0, 10), start=start, events=[flat])
+    (there,) = motion.events["flat"]
+    since = np.linspace(0.05, min(there, 10 - there), 7)
+    before, after = motion.at(there - since[::-1]), motion.at(there + since)
+    turned = np.array([before[x][::-1] for x in (a, b, c)])
+    now = np.array([after[x] for x in (a, b, c)])
+    wound = 2 * np.pi * np.round((now + turned)[:, :1] / (2 * np.pi))
+    np.testing.assert_allclose(now, wound - turned, rtol=0, atol=1e-7)
+    assert abs(motion.balance).max() <= 1e-9 * motion.kinetic.max()

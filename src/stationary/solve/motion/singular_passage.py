@@ -264,7 +264,8 @@ class _Way:
         regular = left >= share * full
         # The first time after a regular one at which the rank is all but lost.
         lost = np.flatnonzero(regular[:-1] & ~regular[1:] & (times[1:] > self._after))
-        if not len(lost):
+        lost = [k for k in lost if self._loses(times[k:], left[k:], regular[k:], full)]
+        if not lost:
             return
         last = int(lost[0])
         # The stretch begins behind the singular configuration before this one, if there was one.
@@ -283,6 +284,14 @@ class _Way:
                 break
         fall = self.rank(back) - here
         self.width = here * (low - back) / fall if fall > 0 else np.inf
+
+    def _loses(self, times: np.ndarray, left: np.ndarray, regular: np.ndarray, full: float) -> bool:
+        """Tell whether the rank is lost behind a regular time, and does not merely come near it."""
+        back = np.flatnonzero(regular[1:])
+        if not len(back):
+            return True
+        dip = slice(0, int(back[0]) + 2)
+        return self.rows.lowest(times[dip], left[dip], self.states, np.inf) <= _LOST * full
 
     def up_to(self, piece: Piece, end: float) -> Piece:
         """Return what of a piece comes before the edge from which the other side is seen."""
