@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 from scipy.linalg import lapack, qr, svd
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, splu
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from stationary.derive.elimination_order import saddle_order
+from stationary.solve.factors import DenseFactors, SparseFactors, in_order, order_of
 
 # Up to this many unknowns dense factorizations are faster.
 DENSE_UP_TO = 100
@@ -31,12 +32,6 @@ _RANK = 1e-9
 
 # The same by the squares of sparse factors, and what keeps these from breaking off.
 _RANK_SPARSE, _TRACE = 1e-11, 1e-13
-
-# Without pivoting, factors may be this many times larger than their matrix: rounding grows alike.
-_GROWTH = 1e5
-
-# A matrix whose inverse is this many times smaller than it should be is singular.
-_SINGULAR = 1e-14
 
 # A direction whose stiffness is this small beside the stiffness of its coordinates has none that
 # could be told from rounding: steps do not divide by less.
@@ -54,16 +49,6 @@ _RESTARTS, _HALVINGS, _LOOKS_CLOSER = 10, 10, 4
 
 # Most unknowns for which a failure of the sparse eigenvalues is made good by dense ones.
 _DENSE_EIGENVALUES_UP_TO = 3000
-
-# Patterns whose order is remembered.
-_MOST_ORDERS = 8
-
-# Rounds in which the rows of a matrix are brought to one size.
-_MOST_SCALINGS = 12
-
-# Unknowns eliminated together where signs are counted, and how much smaller than what they are
-# coupled to pivots may be before they wait.
-_BLOCK, _WAITS = 24, 0.05
 
 
 def dense(X: Any) -> np.ndarray:
@@ -124,6 +109,22 @@ def null_rows(J: np.ndarray, rtol: float, least: int = 0) -> np.ndarray:
     sizes = np.append(sizes, np.zeros(len(rows) - len(sizes)))
     count = int(np.sum(sizes < rtol * max(float(sizes[0]), 1e-300)))
     return rows[len(rows) - max(count, least) :]
+
+
+def rank_of(A: np.ndarray, rtol: float) -> int:
+    """Return how many rows are independent; they, and what they are rows over, are scaled alike."""
+    sizes = np.linalg.svd(A, compute_uv=False)
+    return int(np.sum(sizes > rtol * sizes.max(initial=0.0)))
+
+
+def least_solution(K: np.ndarray, known: np.ndarray, rtol: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least x for which K x is nearest to what is known, and rows along which x is free.
+
+    Below `rtol` of the largest a singular value is none.
+    """
+    left, sizes, rows = np.linalg.svd(K)
+    rank = int(np.sum(sizes > rtol * sizes.max(initial=0.0)))
+    return rows[:rank].T @ ((left[:, :rank].T @ known) / sizes[:rank]), rows[rank:]
 
 
 def ways_across(rows: np.ndarray) -> np.ndarray:
@@ -190,7 +191,7 @@ def _independent_sparse(A: Any) -> np.ndarray:
     corner = sparse.diags(np.full(m, -_TRACE))
     K = sparse.bmat([[sparse.eye(n), A.T], [A, corner]], format="csc")[order][:, order].tocsc()
     pivots = np.empty(n + m)
-    pivots[order] = _in_order(K).U.diagonal()
+    pivots[order] = in_order(K).U.diagonal()
     return np.flatnonzero(pivots[n:] < -(_TRACE + _RANK_SPARSE))
 
 
@@ -231,163 +232,7 @@ def graded_eigenvalues(K: np.ndarray, plain: np.ndarray) -> np.ndarray:
     return plain if failed else np.sort((sizes * work[1] / work[0]) ** 2)
 
 
-# -- factors ---------------------------------------------------------------------------------------
-
-
-def _order_of(H: Any, A: Any) -> np.ndarray:
-    """Return the order of a saddle point; those of the last patterns are remembered."""
-    H, A = sparse.csc_matrix(H), sparse.csc_matrix(A)
-    key = (A.shape, *(x.tobytes() for x in (H.indptr, H.indices, A.indptr, A.indices)))
-    if key not in _orders:
-        if len(_orders) >= _MOST_ORDERS:
-            _orders.pop(next(iter(_orders)), None)
-        _orders[key] = saddle_order(H, A)
-    return _orders[key]
-
-
-_orders: dict[tuple, np.ndarray] = {}
-
-
-def _in_order(K: Any) -> Any:
-    """Factor a symmetric matrix in the order in which it stands, without pivoting."""
-    settings: dict[str, Any] = {"permc_spec": "NATURAL", "diag_pivot_thresh": 0.0}
-    return splu(K, **settings, options={"SymmetricMode": True})
-
-
-def _diagonal_scale(K: Any) -> np.ndarray:
-    """Return factors that bring the largest entry of every row of a symmetric matrix near one."""
-    diagonal, sizes = np.abs(K.diagonal()), sparse.coo_matrix(abs(K))
-    good = np.isfinite(sizes.data)
-    row, column, sizes = sizes.row[good], sizes.col[good], sizes.data[good]
-    known = (diagonal > 0) & np.isfinite(diagonal)
-    d = np.divide(1.0, np.sqrt(diagonal), out=np.zeros(K.shape[0]), where=known)
-    # What has no diagonal is measured by what it is coupled to, or by its own largest entry; what
-    # has lost its digits to the smallest numbers there are couples nothing.
-    tiny = np.finfo(float).tiny
-    for guess in (sizes * d[column], np.sqrt(sizes)):
-        most = np.zeros(len(d))
-        np.maximum.at(most, row, guess)
-        d = np.where(d > 0, d, np.divide(1.0, most, out=np.zeros(len(d)), where=most > tiny))
-    d = np.where(d > 0, d, 1.0)
-    for _ in range(_MOST_SCALINGS):
-        most = np.zeros(len(d))
-        np.maximum.at(most, row, sizes * d[row] * d[column])
-        most = np.where(most > 0, most, 1.0)
-        d = d / np.sqrt(most)
-        if most.max(initial=1.0) < 2 and most.min(initial=1.0) > 0.5:
-            break
-    return d
-
-
-def stiffnesses(K: Any) -> np.ndarray:
-    """Return how stiff every coordinate is, the others moved as far as costs the same energy."""
-    d = _diagonal_scale(K)
-    return abs(K) @ d / d
-
-
-class _Sparse:
-    """Factors of a sparse symmetric matrix that know how many digits they lost."""
-
-    def __init__(self, K: Any, order: np.ndarray):
-        self.d = _diagonal_scale(K)
-        self.scaled = (sparse.diags(self.d) @ K @ sparse.diags(self.d)).tocsc()
-        self.order = order
-        self.finite = bool(np.all(np.isfinite(self.scaled.data)))
-
-    @cached_property
-    def _ordered(self) -> Any:
-        return self.scaled[self.order][:, self.order].tocsc()
-
-    @cached_property
-    def unpivoted(self) -> Any:
-        """Factors without pivoting, or None where these are too large to be believed."""
-        if not self.finite:
-            return None
-        try:
-            factors = _in_order(self._ordered)
-        except RuntimeError:
-            return None
-        size = len(self.d)
-        if not np.array_equal(factors.perm_r, np.arange(size)):
-            return None
-        with np.errstate(over="ignore", invalid="ignore"):
-            growth = (abs(factors.L) @ (abs(factors.U) @ np.ones(size))).max(initial=0.0)
-        return factors if growth < _GROWTH else None
-
-    @cached_property
-    def pivoted(self) -> Any:
-        """Factors with pivoting, or None where the matrix is singular."""
-        if not self.finite:
-            return None
-        try:
-            return splu(self._ordered)
-        except RuntimeError:
-            return None
-
-    def solve(self, known: np.ndarray, refinements: int = 1) -> np.ndarray:
-        """Solve, or return what is not finite where the matrix is singular."""
-        factors = self.pivoted if self.unpivoted is None else self.unpivoted
-        if factors is None:
-            return np.full_like(known, np.nan)
-        known = self.d * known
-        solution = np.empty_like(known)
-        solution[self.order] = factors.solve(known[self.order])
-        for _ in range(refinements):
-            left = known - self.scaled @ solution
-            solution[self.order] += factors.solve(left[self.order])
-        return self.d * solution
-
-    @cached_property
-    def signs(self) -> tuple[int, int, int]:
-        """Number of positive, negative and zero eigenvalues."""
-        if not self.finite:
-            return 0, 0, len(self.d)
-        if self.unpivoted is not None:
-            pivots = self.unpivoted.U.diagonal()
-            positive, negative = int(np.sum(pivots > 0)), int(np.sum(pivots < 0))
-            return positive, negative, len(pivots) - positive - negative
-        return block_signs(self._ordered)
-
-
-def block_signs(K: Any) -> tuple[int, int, int]:
-    """Count positive, negative and zero eigenvalues of a sparse symmetric matrix, in its order.
-
-    Blocks of unknowns are eliminated in turn, in the principal axes of each. Axes along which the
-    block is small beside what couples it to the rest wait for the blocks after it: that is pivoting
-    without a loss of symmetry, so that Sylvester's law counts.
-    """
-    upper = sparse.triu(K).tocsr()
-    N = K.shape[0]
-    front, waiting, held = np.zeros((0, 0)), 0, np.zeros(0, dtype=int)
-    count = np.zeros(3, dtype=int)
-    tiny = N * np.finfo(float).eps * float(abs(K).max() if K.nnz else 0.0)
-    for first in range(0, N, _BLOCK):
-        last = min(first + _BLOCK, N)
-        rows = np.repeat(np.arange(first, last), np.diff(upper.indptr[first : last + 1]))
-        entries = slice(upper.indptr[first], upper.indptr[last])
-        columns, values = upper.indices[entries], upper.data[entries]
-        active = np.unique(np.concatenate([held, np.arange(first, last), columns]))
-        F = np.zeros((waiting + len(active),) * 2)
-        old = np.concatenate([np.arange(waiting), waiting + np.searchsorted(active, held)])
-        F[np.ix_(old, old)] = front
-        i, j = (waiting + np.searchsorted(active, k) for k in (rows, columns))
-        F[i, j] += values
-        F[j, i] = F[i, j]
-        complete = waiting + last - first
-        pivots, axes = np.linalg.eigh(F[:complete, :complete])
-        coupled = F[complete:, :complete] @ axes
-        # What is rounding waits until the end, and is zero then.
-        goes = np.abs(pivots) > np.maximum(_WAITS * np.abs(coupled).max(axis=0, initial=0.0), tiny)
-        if last == N:
-            count[2] = int(np.sum(~goes))
-        count[0] += int(np.sum(pivots[goes] > 0))
-        count[1] += int(np.sum(pivots[goes] < 0))
-        update = (coupled[:, goes] / pivots[goes]) @ coupled[:, goes].T
-        later = coupled[:, ~goes]
-        rest = F[complete:, complete:] - update
-        front = np.block([[np.diag(pivots[~goes]), later.T], [later, rest]])
-        waiting, held = later.shape[1], active[last - first :]
-    return int(count[0]), int(count[1]), int(count[2])
+# -- saddle points --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -427,12 +272,12 @@ class Saddle:
         return sparse.bmat([[self.H, self.A.T], [self.A, corner]], format="csc")
 
     @cached_property
-    def _sparse(self) -> _Sparse:
-        return _Sparse(self.matrix, _order_of(self.H, self.A))
+    def _sparse(self) -> SparseFactors:
+        return SparseFactors(self.matrix, order_of(self.H, self.A))
 
     @cached_property
-    def _dense(self) -> _Dense:
-        return _Dense(self.matrix.toarray())
+    def _dense(self) -> DenseFactors:
+        return DenseFactors(self.matrix.toarray())
 
     def solve(self, force: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Solve H x + Aᵀ y = force, A x = gap."""
@@ -565,31 +410,3 @@ class Saddle:
             if not np.linalg.norm(off) <= _PAIR * size or np.any(leaves > 1e-7 * along.max()):
                 return values[:k], vectors[:, :k]
         return values, vectors
-
-
-class _Dense:
-    """Factors of a symmetric matrix, dense.
-
-    Rows and columns are scaled first, so that singular does not mean newtons beside metres. Where
-    the matrix is singular, the smallest solution in the mean is taken.
-    """
-
-    def __init__(self, K: np.ndarray):
-        self.d, self.factors = np.ones(len(K)), None
-        self.finite = bool(np.all(np.isfinite(K)))
-        if not self.finite:
-            return
-        self.d = _diagonal_scale(K)
-        self.scaled = K * np.outer(self.d, self.d)
-        factors, pivots, broken = lapack.dgetrf(self.scaled)
-        if not broken:
-            norm = np.abs(self.scaled).sum(axis=0).max(initial=0.0)
-            if lapack.dgecon(factors, norm)[0] > _SINGULAR:
-                self.factors = factors, pivots
-
-    def solve(self, known: np.ndarray) -> np.ndarray:
-        if not self.finite:
-            return np.full_like(known, np.nan)
-        if self.factors is not None:
-            return self.d * lapack.dgetrs(*self.factors, self.d * known)[0]
-        return self.d * np.linalg.lstsq(self.scaled, self.d * known, rcond=_SINGULAR)[0]

@@ -19,7 +19,7 @@ from stationary.derive.balance import Balance
 from stationary.derive.graph import Graph
 from stationary.derive.sliding import Sliding
 from stationary.lower.kernel import numeric
-from stationary.solve.linear import stiffnesses
+from stationary.solve.factors import stiffnesses
 
 # Up to this many rows the bend of each is measured by itself; beyond, that of all together.
 _ONE_BY_ONE = 40

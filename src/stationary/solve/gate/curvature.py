@@ -9,9 +9,10 @@ from stationary.derive.balance import Balance
 from stationary.lower.kernel import numeric
 from stationary.lower.rounding import rounding
 from stationary.result.equilibrium import Equilibrium
+from stationary.solve.factors import stiffnesses
 from stationary.solve.gate.finding import Finding
 from stationary.solve.gate.state import State
-from stationary.solve.linear import orthonormal, stiffnesses
+from stationary.solve.linear import orthonormal
 
 # Systems of more coordinates take longer to look at than to solve.
 _LARGEST = 60

@@ -14,7 +14,8 @@ from stationary.lower.kernel import graph_of
 from stationary.model.layout import name_of
 from stationary.model.system import System
 from stationary.result.equilibrium import Equilibrium
-from stationary.solve.linear import Saddle, stiffnesses
+from stationary.solve.factors import stiffnesses
+from stationary.solve.linear import Saddle
 from stationary.solve.newton import Balancing, Descent, Ending, Place
 from stationary.solve.progress import Progress
 from stationary.solve.rest.at_rest import AbstractAtRest

@@ -20,7 +20,7 @@ from stationary.model.symbols import Velocity
 from stationary.model.symbols import t as time_symbol
 from stationary.result.stability import Stability, spectrum, word_of
 from stationary.result.status import Status
-from stationary.solve.linear import tangent_basis
+from stationary.solve.linear import rank_of, tangent_basis
 
 if TYPE_CHECKING:
     from stationary.solve.rest.at_rest import AbstractAtRest
@@ -55,7 +55,7 @@ def rates_of(K: np.ndarray, M: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, n
     if not np.any(M) and not np.any(D):
         values, _, moved = spectrum(-K)
         return values, moved
-    if np.any(M) and np.linalg.matrix_rank(M, tol=_NONE * np.abs(M).max()) == k:
+    if np.any(M) and rank_of(M, _NONE) == k:
         solved = np.linalg.solve(M, np.hstack([-K, -D]))
         # In units of the motion's own time, so that K and D are alike in size.
         pace = np.sqrt(np.linalg.norm(solved[:, :k], 2)) or 1.0

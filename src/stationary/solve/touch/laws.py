@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
+from stationary.solve.linear import least_solution
 from stationary.solve.touch.at_state import RANK, shares
 from stationary.solve.touch.mode_sieve import sieved
 from stationary.solve.touch.sharing import furthest_inside, limits_of
@@ -275,10 +276,8 @@ class Law:
             known = -(self.w0 + self.W @ shift)[held]
             scale = np.sqrt(np.maximum(np.diag(self.W)[held], 1e-300))
             K, known = K / scale[:, None] / scale, known / scale
-            u, s, vt = np.linalg.svd(K)
-            rank = int(np.sum(s > RANK * s[0])) if len(s) else 0
-            x = vt[:rank].T @ ((u[:, :rank].T @ known) / s[:rank])
-            redundant = rank < len(held)
+            x, free = least_solution(K, known, RANK)
+            redundant = bool(len(free))
             if redundant:
                 sizes = np.abs(known).max() + (self.sizes[held] / scale).max()
                 strongest = np.zeros(N)
@@ -288,7 +287,7 @@ class Law:
                     return None, True
             if redundant and shared:
                 limits = limits_of(zip(self.units, choices), held, scale)
-                x = furthest_inside(limits, x, vt[rank:])
+                x = furthest_inside(limits, x, free)
             z[held] = x / scale
             z = D @ z + shift
             return z, redundant

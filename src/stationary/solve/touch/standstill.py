@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from stationary.lower.touching import Touching
+from stationary.solve.linear import rank_of
 from stationary.solve.motion.ode import Piece
 from stationary.solve.touch.at_state import RANK, Facts
 from stationary.solve.touch.mode import Mode
@@ -27,8 +28,7 @@ def stands(kernel: Touching, look: Callable[[], Facts], mode: Mode, left: float)
     if np.any(np.abs(facts.rate[rows]) * left > facts.value_rounding[rows]):
         return False
     size = np.sqrt(np.diag(facts.W)[rows])
-    held = np.linalg.svd(facts.W[np.ix_(rows, rows)] / size / size[:, None], compute_uv=False)
-    return int(np.sum(held > RANK * held[0])) == len(facts.v)
+    return rank_of(facts.W[np.ix_(rows, rows)] / size / size[:, None], RANK) == len(facts.v)
 
 
 def at_rest(
