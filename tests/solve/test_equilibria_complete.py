@@ -286,3 +286,14 @@ def test_two_stiff_springs_do_not_rest_where_they_have_no_length(stiffness):
     expected = [(p - first, p + q - first - second) for p in (-1, 1) for q in (-1, 1)]
     assert places(rests, y, b) == pytest.approx(np.array(expected), abs=1e-9)
     assert np.abs(places(rests, x, a)).max() < 1e-9
+
+
+@pytest.mark.parametrize("stiff", [1e6, 1e8, 1e10, 1e14])
+def test_what_rests_in_a_stiff_valley_is_found_or_not_called_complete(stiff):
+    x, y = st.coordinates("x y")
+    system = st.System(potential=stiff * (x - y) ** 2 / 2 + y**4 / 4 - y**2 / 2)
+    found = st.equilibria(system, within={x: (-3, 3), y: (-3, 3)})
+    right = len(found) == 3 and [rest[y] for rest in found] == pytest.approx([-1, 0, 1], abs=1e-5)
+    assert right or not found.complete
+    assert right or stiff > 1e10
+    assert all(rest.stable is (abs(rest[y]) > 0.5) for rest in found)

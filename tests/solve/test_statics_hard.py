@@ -345,3 +345,19 @@ def test_rows_that_hold_what_has_no_stiffness_at_all_leave_it_flat(unit):
     energy = sum((q / unit) ** 4 for q in (x, y, z))
     flat = st.System(potential=energy, constraints=[(x + 2 * y - z) / unit])
     assert st.statics(flat).inertia == (0, 0, 2)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-9, 1e9])
+@pytest.mark.parametrize("stiff", [1e4, 1e8, 1e10, 1e12])
+def test_a_stiff_spring_between_two_leaves_them_where_the_well_is(stiff, unit):
+    """U = k(x − y)²/2 + y⁴/4 − y²/2 rests at x = y = ±1 and falls from 0, however large k is."""
+    x, y = st.coordinates("x y")
+    well = (y / unit) ** 4 / 4 - (y / unit) ** 2 / 2
+    system = st.System(potential=stiff * ((x - y) / unit) ** 2 / 2 + well)
+    for begin in (0.1, 0.7, 1.3):
+        rest = st.statics(system, start={x: begin * unit, y: begin * unit})
+        # A last digit of x − y is a force of k times as much.
+        assert rest[y] == pytest.approx(unit, rel=max(1e-9, 4e-16 * stiff * 1e-2))
+        assert rest.stable
+    top = st.statics(system, kind="any")
+    assert top[y] == 0 and not top.stable

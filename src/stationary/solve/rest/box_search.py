@@ -8,6 +8,7 @@ from itertools import combinations
 import casadi as ca
 import numpy as np
 
+from stationary.lower.rounding import rounding
 from stationary.model.kinematics import Kinematics
 from stationary.result.equilibrium import Equilibrium
 from stationary.solve.gate import claims as gate
@@ -31,6 +32,10 @@ _MOST_ROUNDS = 12
 # Two equilibria closer than this, relative to the box, are one; a part of the box that nothing is
 # known of and that is this close to one belongs to it.
 _SAME, _NEAR = 1e-6, 1e-5
+
+# Along a stiff valley forces are lost in rounding: what is found is this close to where Newton's
+# method ends. Energies of a family are the same to so many roundings.
+_VALLEY, _ROUNDINGS = 1e-4, 64.0
 
 # Forces this many times larger than in the rest of the box have a pole in the place.
 _POLE = 1e3
@@ -89,10 +94,10 @@ class Box:
         q = q[..., self.places]
         return np.all((q >= self.low - out) & (q <= self.high + out), axis=-1)
 
-    def same(self, q: np.ndarray, other: np.ndarray) -> bool:
+    def same(self, q: np.ndarray, other: np.ndarray, within: float = _SAME) -> bool:
         """Tell whether two places are one."""
         apart = self.kinematics.difference(q, other)
-        return bool(np.abs(apart / self.size).max(initial=0.0) <= _SAME)
+        return bool(np.abs(apart / self.size).max(initial=0.0) <= within)
 
 
 class Hunt:
@@ -443,10 +448,30 @@ class Hunt:
             rest = self._rounded(w, d > 0)
             if rest is None or any(self.box.same(rest.q, other.q) for other in kept):
                 continue
-            if rest.family != d:
+            if d and not self._level(w):
+                self.complete = False
+                self.lacks.append("a valley is too soft to be told from a family")
+            elif rest.family != d:
                 rest = replace(rest, free=self._free(w, d))
             kept.append(rest)
         return kept
+
+    def _level(self, w: np.ndarray) -> bool:
+        """Tell whether the energy is the same all along a family, as far as it can be told."""
+        search, box, n = self.search, self.box, self.swarm.n
+        if not search.stated or len(self.active) > search.balance.rows:
+            return True
+        ends = np.array([box.middle - box.size / 2, box.middle + box.size / 2]) / box.size
+        there = self.swarm.slid(np.array([w, w]), ends)[:, :n] * box.size
+        for q in [q for q in there if box.inside(q, _SAME)]:
+            at = [search.t, q, search.inputs(q), search.params]
+            lost = rounding(search.balance, "forces", at, output=1)
+            rise = abs(search.rise(w[:n] * box.size, q, True))
+            # Members are as close to their family as places are the same.
+            off = _SAME * float(np.abs(search.forces(q)[0]) @ box.size)
+            if lost is not None and rise > _ROUNDINGS * float(lost[0]) + off:
+                return False
+        return True
 
     def _on_a_family(self, w: np.ndarray) -> bool:
         """Tell whether a place without stiffness is one at which families meet."""
@@ -467,7 +492,8 @@ class Hunt:
         search.steps = 0
         search.prepare(begin)
         q, lam, status = search.newton(begin, self.active)
-        if status is not Ending.BALANCED or not self.box.same(q, begin):
+        same = self.box.same(q, begin, _SAME if family else _VALLEY)
+        if status is not Ending.BALANCED or not same:
             if not self.swarm.is_zero(w[None], 1e-10)[0]:
                 self.complete = False
                 self.lacks.append(f"the search next to an equilibrium ended: {status}")

@@ -15,7 +15,7 @@ from stationary.model.layout import name_of
 from stationary.model.system import System
 from stationary.result.equilibrium import Equilibrium
 from stationary.solve.factors import stiffnesses
-from stationary.solve.linear import Saddle
+from stationary.solve.linear import DENSE_UP_TO, Saddle
 from stationary.solve.newton import Balancing, Descent, Ending, Place
 from stationary.solve.progress import Progress
 from stationary.solve.rest.at_rest import AbstractAtRest
@@ -51,6 +51,9 @@ _DECADES = 7
 # Decades over which a length is looked for where nothing tells one: all that units may make of it;
 # and the part of a stiffness by which what is straight may change.
 _UNITS, _STRAIGHT = 30, 1e-6
+
+# A mode this many times softer than its coordinates lies along a valley; one softer still is level.
+_VALLEY, _LEVEL = 1e-3, 1e-15
 
 # Coordinates without stiffness whose lengths are looked for one by one.
 _FEW = 8
@@ -164,6 +167,8 @@ class Search(AbstractAtRest):
         bent = self.bend > 0
         energies[good & bent] = (stiff * self.bend**2)[good & bent]
         energy = float(np.max(energies, initial=0.0))
+        if good.all() and not bent.any():
+            energy = max(energy, self._along_valleys(q, stiff, force))
         if not energy:
             rigid = np.sqrt(np.divide(1.0, stiff, out=np.zeros(len(q)), where=good))
             energy = self._turning(q, rigid) ** 2 or 1.0
@@ -175,6 +180,30 @@ class Search(AbstractAtRest):
             moves[some] = self._steepening(q, some)
         typical = float(np.median(moves[moves > 0])) if np.any(moves > 0) else 1.0
         return np.where(moves > 0, moves, typical)
+
+    def _along_valleys(self, q: np.ndarray, stiff: np.ndarray, force: np.ndarray) -> float:
+        """Return the energy at which every coordinate moves as far as its softest mode goes.
+
+        Where springs couple coordinates, a mode may be many times softer than each of them. It goes
+        as far as its force bends it, or as its own stiffness lasts.
+        """
+        if len(q) > DENSE_UP_TO:
+            return 0.0
+        units = 1 / np.sqrt(stiff)
+        H = self.tangent(q).toarray() * np.outer(units, units)
+        values, modes = np.linalg.eigh((H + H.T) / 2)
+        soft = np.flatnonzero((np.abs(values) < _VALLEY) & (np.abs(values) > _LEVEL))
+        if not len(soft):
+            return 0.0
+        ways = np.abs(modes[:, soft].T @ (units * force * np.sign(self.forces(q)[0])))
+        far = float(np.max(ways / np.abs(values[soft])))
+        sizes = 10.0 ** np.arange(-_UNITS, _UNITS + 1.0)
+        for k in () if far else soft:
+            way = units * modes[:, k]
+            turned = [abs(way @ (self.tangent(q + s * way) @ way) / values[k] - 1) for s in sizes]
+            some = np.flatnonzero(~(np.array(turned) < 0.3))
+            far = max(far, float(sizes[some[0]])) if len(some) else far
+        return far**2
 
     def _turning(self, q: np.ndarray, moves: np.ndarray) -> float:
         """Return how many times some moves make stiffness or gradients others; 0 where none do.
