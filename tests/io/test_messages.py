@@ -271,6 +271,12 @@ def test_a_velocity_by_another_name_is_guessed(name):
     assert f"'{name}' is not declared." in text and "Did you mean theta'," in text
 
 
+@pytest.mark.parametrize(("uses", "told"), [("a", "defined by itself"), ("b", "not defined yet")])
+def test_definitions_that_go_round_or_come_too_late_are_named(uses, told):
+    text = said("[start]", f'[definitions]\na = "{uses} + 1"\nb = "2*a"\n[start]')
+    assert f"'{uses}' is {told}." in text and "one may use those above it" in text
+
+
 def test_a_velocity_in_a_constraint_wants_another_table():
     text = said("[start]", '[constraints]\nwheel = "theta\' - 1"\n[start]')
     assert "constraint 'wheel' contains a velocity." in text and "[[pfaffian]]" in text

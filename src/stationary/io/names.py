@@ -101,6 +101,16 @@ class AbstractNames(ABC):
             )  # fmt: skip
         declared = self.names()
         listed = ", ".join(declared[:_LISTED]) + (", …" if len(declared) > _LISTED else "")
+        later = self.document.data.get("definitions")
+        if self.path[:1] == ("definitions",) and isinstance(later, dict) and name in later:
+            itself = name == self.path[-1]
+            self.complain(
+                token.start, token.end,
+                f"'{name}' is {'defined by itself' if itself else 'not defined yet'}.",
+                f"Found it in definition '{self.path[-1]}'; one may use those above it.",
+                "Give it a value of its own." if itself else f"Put '{name}' first, if it does not "
+                f"use '{self.path[-1]}' itself.",
+            )  # fmt: skip
         moving = _rate_of(name, [*declared])
         if moving:
             self.complain(
