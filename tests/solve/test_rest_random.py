@@ -6,7 +6,8 @@ import scipy.sparse as sparse
 
 import stationary as st
 from stationary.derive.elimination_order import saddle_order
-from stationary.solve.linear import Rows, Saddle, block_signs
+from stationary.solve.factors import block_signs
+from stationary.solve.linear import Rows, Saddle
 
 G = 9.81
 
