@@ -55,3 +55,21 @@ def test_what_rests_on_a_kink_is_on_no_side():
     assert motion.success and motion.law is not None
     held = ~np.all(np.isfinite(motion.law(motion.t, motion.t, motion.y)), axis=1)
     assert 0 < held.sum() < len(held) and np.all(motion[x.dot][held] == 0)
+
+
+@pytest.mark.parametrize(("length", "time"), [(1e-9, 1e-4), (1e-6, 1e-3), (1.0, 1.0)])
+def test_output_times_beside_nodes_by_rounding_pass_no_border(length, time):
+    # Between two nodes of backward differentiation that are one but for their last digit its
+    # interpolation goes anywhere, and the velocity through zero, where friction changes its side.
+    X, V = x / length, x.dot * time / length
+    law = 0.57 * V * st.Abs(V) + 0.5 * V / (0.1 + st.Abs(V))
+    system = st.System(
+        kinetic=x.dot**2 / 2, potential=2.1 * (length / time) ** 2 * X**2 / 2,
+        loads=[st.Load(-law * length / time**2, on=x)],
+    )  # fmt: skip
+    start = {x: -0.3 * length, x.dot: 0.8 * length / time}
+    known = {"span": (0, 2 * time), "start": start, "points": 101}
+    motion = st.simulate(system, **known, method=st.BDF(), rtol=1e-9)
+    other = st.simulate(system, **known)
+    np.testing.assert_allclose(motion[x], other[x], rtol=0, atol=1e-7 * length)
+    assert motion.digits > 7

@@ -20,8 +20,9 @@ from stationary.solve.motion.stabilize import sizes
 # Output times between two looks at the clock and the keyboard.
 _CHUNK = 100
 
-# Nodes of the interpolation where states at any time are asked for.
-_FINE = 501
+# Nodes of the interpolation where states at any time are asked for; those closer to an output time
+# than this part of their distance are none.
+_FINE, _ONE = 501, 1e-3
 
 # Where a piece may be cut short, so many nodes for each radian of a vibration, at most so many,
 # for systems up to this many states.
@@ -94,10 +95,13 @@ class BDF(AbstractIntegrator):
         self, ode: Ode, t: float, y: np.ndarray, end: float, *, grid: np.ndarray, dense: bool
     ) -> Iterator[Piece]:
         """Integrate; see `AbstractIntegrator`."""
-        nodes = np.append(grid[grid > t], end)
+        nodes = np.unique(np.append(grid[grid > t], end))
         if dense:
-            nodes = np.append(nodes, np.linspace(t, end, _fine(ode, t, y, end))[1:])
-        nodes = np.unique(nodes)
+            more = np.linspace(t, end, _fine(ode, t, y, end))[1:-1]
+            # Between nodes that are one but for rounding there is no interpolation.
+            at = np.searchsorted(nodes, more)
+            apart = np.minimum(nodes[at] - more, more - np.append(t, nodes)[at])
+            nodes = np.union1d(nodes, more[apart > _ONE * (end - t) / (len(more) + 1)])
         stride = ode.stride or _CHUNK
         while len(nodes):
             ahead, nodes = nodes[:stride], nodes[stride:]
@@ -143,7 +147,10 @@ def _fine(ode: Ode, t: float, y: np.ndarray, end: float) -> int:
     """Return the number of nodes: enough for the fastest vibration where a piece may be cut."""
     if ode.stride is None or ode.kernel.states > _EXAMINED:
         return _FINE
-    rates = np.linalg.eigvals(np.asarray(ode.kernel.jacobian(t, y, ode.p)))
+    slopes = np.asarray(ode.kernel.jacobian(t, y, ode.p))
+    if not np.all(np.isfinite(slopes)):
+        return _FINE
+    rates = np.linalg.eigvals(slopes)
     return min(_FINEST, max(_FINE, int((end - t) * np.abs(rates.imag).max() * _PER_RADIAN)))
 
 

@@ -237,11 +237,13 @@ class Legs:
                 y = _reached(ode, integrator, start, begun, t)
                 # Behind its border a side may have a pole, of which no interpolation knows.
                 off = self.branches.off(border, t, y, start, begun, p)
+                # A state before its border has not passed it, whatever an interpolation says.
+                passed = border if off <= 0 or t == piece.t[0] else NO_BORDER
                 if off == 0 or not start < t < until:
-                    return shortened(piece, t, y), border
+                    return shortened(piece, t, y), passed
                 start, begun, until = (start, begun, t) if off < 0 else (t, y, until)
                 if until - start <= _APART * np.spacing(abs(until)):
-                    return shortened(piece, t, y), border
+                    return shortened(piece, t, y), passed
             left = self._once_more(ode, integrator, start, begun, until, p)
             if left is not None:
                 t, border = left
