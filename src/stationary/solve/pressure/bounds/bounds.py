@@ -22,12 +22,14 @@ from stationary.solve.pressure.bounds.proven import proven
 from stationary.solve.pressure.bounds.reach import band_of
 from stationary.solve.pressure.bounds.vote import ROUGH_VOTE, verdict, votes_of
 from stationary.solve.pressure.duals.certificate import certified
-from stationary.solve.pressure.extremes.polish import Summit
+from stationary.solve.pressure.extremes.polish import Summit, joined
 from stationary.solve.pressure.pushed import Scene
 from stationary.solve.pressure.region import Mode
 
 # Of the greatest power: what is less is the rounding of none.
 _ROUNDING = 1e-14
+# Atoms so close, in sizes of the part, are one.
+_ONE_PLACE = 1e-9
 #: What is bounded beside velocities, as it may be called.
 WORDS = {
     "power": "power", "centre": "centre", "center": "centre", "the centre of rotation": "centre",
@@ -202,7 +204,7 @@ def bounds_of(
     votes = votes_of(scene.modes)
     turns = verdict(votes)
     duals = [certified(scene.rest, mode, s, s.functional) for mode, s in ends_]
-    named = [s.named or (s.points, s.masses) for _, s in ends_]
+    named = [joined(*(s.named or (s.points, s.masses)), _ONE_PLACE) for _, s in ends_]
     pressures = tuple(
         Pressure(scene.own(x[m > 1e-12]), m[m > 1e-12] * scene.support.weight) for x, m in named
     )

@@ -47,6 +47,8 @@ _CLOSER = (1e-2, 1e-4)
 _ROOM = 0.05
 # Atoms closer than this, in sizes of the part, may be one.
 _NEIGHBOURS = (0.12, 0.01, 1e-6)
+# Steps of an ascent from pressure to pressure.
+_ASCENTS = 60
 # Less load than this is none, in weights, and motions closer than this may be those about a corner.
 _IDLE, _NEAR = 1e-8, 1e-6
 # What a pressure that holds its atom at rest firmly may lose of an extreme, as a share of it.
@@ -384,7 +386,9 @@ class Extremes:
         best, reached = None, float(functional @ twist)
         size = max(abs(reached), float(np.abs(twist).max()))
         step, least = 0.1 * closer * size, 1e-10 * closer * size
-        while step > (least if best is not None else 1e4 * least):
+        for _ in range(_ASCENTS):
+            if step <= (least if best is not None else 1e4 * least):
+                break
             answer = beyond(self.single, pencil, reached + step, twist, closer, EXACT, best is None)
             if answer is None:
                 step, closer = step / 4, max(closer / 2, 1e-6)

@@ -26,9 +26,11 @@ _ASIDE = 1 - np.array([-1e-2, -1e-4, -1e-6, -1e-9, 1e-9, 1e-6, 1e-4, 1e-2])
 _BETWEEN = np.array([1e-3, 0.25, 0.5, 0.75, 1 - 1e-3])
 _FAR = 1e9
 # How far before the last motion the force of a finger is inside its cone, as a share.
-_BEFORE = 3e-7
+_BEFORE = (3e-7, 1e-7, 6e-7, 1e-6)
 # What a pressure may be off its balance, or outside the cone, in weights.
 _BALANCED = 1e-10
+# By how much a pressure that is named may be off, and what programs that pay are worth at least.
+_OUT = 1e-6
 # What programs are off by rounding, in weights.
 _ROUNDING = 2e-14
 
@@ -36,11 +38,13 @@ _ROUNDING = 2e-14
 def last_of(
     single: Single, mode: Mode, functional: np.ndarray, start: np.ndarray,
     known: dict[float, tuple[float, Answer]], seen: list[np.ndarray],
+    strict: bool = False,
 ) -> Summit | None:  # fmt: skip
     """Return the motion with the greatest value of a functional, if some pressure has one.
 
     `known` keeps the ends of the line, which are the same for every functional; next to motions
-    that were `seen` to stick some pressure does.
+    that were `seen` to stick some pressure does. If it is `strict`, a program that pays for what is
+    out of balance counts as none.
     """
     nothing = np.zeros(3)
     slope = float(functional @ mode.free[:, 0]) if mode.free.shape[1] else 0.0
@@ -84,14 +88,15 @@ def last_of(
             # Columns that move lower a value: the other is worse only if it is so without them.
             if coarse[1 - first].value > worst.value:
                 worst = max(worst, missed_at(1 - first, place, rounds), key=lambda a: a.value)
-        return worst.value, worst
+        pays = strict and not worst.balanced
+        return max(worst.value, _OUT) if pays else worst.value, worst
 
     steep = abs(float(functional @ way))
 
-    def inner(place: float) -> float:
+    def inner(place: float, before: float = _BEFORE[0]) -> float:
         """Return a place a little before one: a share of the line, and of the value."""
         size = abs(float(functional @ (start + place * way)))
-        return place - _BEFORE * min(place + end(-1.0)[0], size / steep if steep else np.inf)
+        return place - before * min(place + end(-1.0)[0], size / steep if steep else np.inf)
 
     # At the end of the line one pressure is left: where nothing rests it says all by itself, and
     # elsewhere one just before it may do.
@@ -100,7 +105,7 @@ def last_of(
     if not any(m and edge < 0 for m, edge in zip(answer_.masses, answer_.edges)):
         if in_balance(mode, summit)[1] <= _BALANCED:
             return summit
-    value, answer = short(inner(high), EXACT)
+    value, _ = short(inner(high), EXACT)
     kind = "line"
     if value > 0:
         places = high - (end(-1.0)[0] + high) * (np.arange(1, _SAMPLES + 1) / _SAMPLES) ** 1.5
@@ -122,12 +127,26 @@ def last_of(
                 break
             inside = place
         last = _between(lambda p: short(p, EXACT)[0], inside, before)
-        value, answer = short(inner(last), EXACT)
+        value, _ = short(inner(last), EXACT)
         kind, answer_ = "cone", short(last, EXACT)[1]
     if value > 1e-9:
         return None
-    own = start + inner(last) * way
-    return replace(_summit(start + last * way, answer_, kind), named=_atoms(answer), own=own)
+    summit = _summit(start + last * way, answer_, kind)
+    best, least = summit, np.inf
+    for before in _BEFORE:
+        # A program may pay for what is out of balance: a little earlier it need not.
+        place = inner(last, before)
+        points, masses = _atoms(short(place, EXACT)[1])
+        own = start + place * way
+        off = in_balance(mode, Summit(own, points, masses))[1]
+        if off < least:
+            best, least = replace(summit, named=(points, masses), own=own), off
+        if off <= _BALANCED:
+            break
+    if least > _OUT and not strict:
+        again = last_of(single, mode, functional, start, known, seen, strict=True)
+        return again or best
+    return best
 
 
 def _crossing(
