@@ -349,3 +349,43 @@ def test_friction_on_what_no_coordinate_moves_is_refused():
         idle = st.System(friction=[st.Friction(1.0, on=on, name="clock")], constraints=[x - st.t])
         with pytest.raises(st.StatementError, match="'clock' acts on something that does not move"):
             st.minimum_power(idle)
+
+
+@pytest.mark.parametrize("length, time", [(1.0, 1.0), (1e-9, 1e-6), (1e9, 1e6)])
+@pytest.mark.parametrize("seed", [*range(6), 27, 290])
+def test_what_is_pulled_beyond_its_reach_jams_where_it_is_stretched(seed, length, time):
+    # Two links between a nail and a hand that goes straight away, in angles and in places; which
+    # way that is, how long they are, and with what factors it is written, is left to chance.
+    chance = np.random.default_rng(seed)
+    first, second, ends = chance.uniform([0.4, 0.4, 0.3], [1, 1, 0.9]) * [length, length, time]
+    bend, way = chance.uniform([0.4, 0.0], [2.2, 2 * np.pi])
+    begun = np.hypot(first + second * np.cos(bend), second * np.sin(bend))
+    far = begun + (first + second - begun) / ends * st.t
+    hand = [far * float(f(way)) for f in (np.cos, np.sin)]
+    angle = way - np.arctan2(second * np.sin(bend), first + second * np.cos(bend))
+    a, b = st.coordinates("a b")
+    arm = [first * f(a) + second * f(b) for f in (st.cos, st.sin)]
+    factors = 10.0 ** chance.integers(-20, 20, 2)
+    in_angles = st.System(
+        friction=[st.Friction(length, on=a), st.Friction(0.7 * length, on=b)],
+        constraints=[
+            st.Constraint(float(c) * (at - to), name=name)
+            for c, at, to, name in zip(factors, arm, hand, ("aside", "up"))
+        ],
+        coordinates=[a, b],
+    )
+    in_places = st.System(
+        friction=[st.Friction(1.0, on=(x, y))],
+        constraints=[
+            st.Constraint(float(factors[0]) * (st.norm((x, y)) - first), name="inner"),
+            st.Constraint(st.norm((x - hand[0], y - hand[1])) - second, name="outer"),
+        ],
+        coordinates=[x, y],
+    )
+    joint = {x: first * np.cos(angle), y: first * np.sin(angle)}
+    for system, start in ((in_angles, {a: angle, b: angle + bend}), (in_places, joint)):
+        with pytest.raises(st.NoMotion) as told:
+            st.quasistatics(system, span=(0, time), start=start, points=3)
+        assert told.value.kind == "jammed"
+        assert told.value.solution.t[-1] == pytest.approx(ends, rel=1e-6)
+        assert set(told.value.names) <= {"aside", "up", "inner", "outer"} and told.value.names

@@ -57,6 +57,19 @@ def test_a_slip_may_be_written_with_any_factor(ask, c):
 
 @pytest.mark.parametrize("c", FACTORS)
 @pytest.mark.parametrize("ask", [st.minimum_power, st.newton])
+def test_so_may_one_along_which_nothing_else_rubs(ask, c):
+    # Two blocks that a bar turns against each other: the hand feels 1 on x and 3 · 0.5 on y.
+    pair = st.System(
+        friction=[st.Friction(1.0, on=x, name="plain"), st.Friction(0.5 / c, on=c * y)],
+        constraints=[st.Constraint(y - 3 * x), st.Constraint(x - st.t, name="hand")],
+    )
+    step = ask(pair)
+    assert step[y.dot] == pytest.approx(3, rel=1e-12)
+    assert step.lam["hand"] == pytest.approx(2.5, rel=1e-11)
+
+
+@pytest.mark.parametrize("c", FACTORS)
+@pytest.mark.parametrize("ask", [st.minimum_power, st.newton])
 def test_a_gap_may_be_written_with_any_factor(ask, c):
     step = ask(on_a_floor(c, [st.Constraint(x - st.t, name="hand")]), inputs={P: 0.0})
     assert step.lam["floor"] * c == pytest.approx(10, rel=1e-11)

@@ -17,6 +17,10 @@ from stationary.solve.sliding.problem.question import Place, Question
 # Rows that are independent by less than this share soon contradict each other; a force that small,
 # relative to the largest, soon vanishes.
 _NEARLY = 1e-3
+# Velocities grow without bound a little before: rows are closer than this by then.
+_CLOSE = 1e-2
+# What leads so many times farther than the lengths at work leads nowhere.
+_FAR = 3.0
 # A stiffness below zero by less than this share is none.
 _NEUTRAL = 1e-7
 
@@ -69,13 +73,15 @@ def conflict(question: Question, place: Place) -> Verdict | None:
     size = np.where(out, size / _NEARLY**2, size)
     left, values, _ = np.linalg.svd(rows / size[:, None])
     values = np.append(values, np.zeros(len(rows) - len(values)))
-    small = left[:, values <= _NEARLY * max(values[0], _NEARLY)]
+    small = left[:, values <= _CLOSE * max(values[0], _NEARLY)]
     weights = -small @ (small.T @ (rate / size))
     if np.linalg.norm(weights) <= _NEARLY * np.linalg.norm(rate / size):
         return None
     weights[np.abs(weights) < 1e-2 * np.abs(weights).max()] = 0.0
-    held = len(problem.b)
-    if np.any(weights[held:] < 0):
+    weights, held = weights / size, len(problem.b)
+    # Velocities that would satisfy them all lead far beyond the lengths at work.
+    given = float(np.abs((rows * levers).T @ weights) @ question.lengths(place))
+    if np.any(weights[held:] < 0) or _FAR * given >= abs(float(weights @ rate)) * question.span:
         return None
     return Verdict("jammed", rows=weights[:held], gaps=weights[held:])
 
