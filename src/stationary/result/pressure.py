@@ -68,8 +68,9 @@ class Dual(AbstractTravels):
     how : str
         What is proven, or how the end was bounded instead.
     several : ndarray, shape (count, 2, 3)
-        Where the part turns about a corner, a foot or a place of an edge that bears load: λ and w for
-        each of some ranges of directions in which that begins to move. One dual says nothing there, and is zero.
+        Where the part turns about a corner, a foot or a place of an edge that bears load: λ and w
+        for each of some ranges of directions in which that begins to move. One dual says nothing
+        there, and is zero.
     """
 
     affine: np.ndarray
