@@ -167,3 +167,21 @@ def test_a_part_whose_centre_bears_nothing_takes_no_less_at_any_motion(seed):
         rows = np.vstack([np.ones(len(points)), points.T])
         least = linprog(np.hypot(*v.T), A_eq=rows, b_eq=np.eye(3)[0]).fun
         assert least * scene.speed >= bounds.low * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("mu, at", [(0.1, 0.02), (0.3, 0.02), (0.3, 0.04), (0.5, 0.06)])
+def test_a_finger_that_sticks_at_the_height_of_the_origin_is_believed(mu, at, unit):
+    # Along an edge through the origin a turn moves it nowhere: all parts of its slip are rounding.
+    outline = [(0, 0), (0.1, 0), (0.1, 0.012), (0.012, 0.012), (0.012, 0.09), (0, 0.09)]
+    corners = [(unit * a, unit * b) for a, b in outline]
+    finger = st.Pusher(
+        point=(at * unit, 0.1 * unit * st.t), edge=(corners[0], corners[1]), friction=mu
+    )
+    part = st.slider(outline=corners, weight=2.0, centre=(0.03 * unit, 0.006 * unit), pusher=finger)
+    bounds = st.pressure_bounds(part, of=part.coordinates[2].dot)
+    assert bounds.proof.low.scope and bounds.proof.high.scope
+    for end, pressure in zip((bounds.low, bounds.high), bounds.pressures):
+        known = st.slider(points=pressure.points, weights=pressure.weights, pusher=finger)
+        turn = known.coordinates[2].dot
+        assert st.minimum_power(known)[turn] == pytest.approx(end, rel=2e-6)

@@ -219,7 +219,9 @@ def _balances(
     for row, along, drift, mu in zip(G, S, s, grip):
         slides = float(along @ v + drift)
         # One that slides leans against its slip by all of its friction; one that sticks either way.
-        moves = abs(slides) > rtol * (np.abs(along) @ np.abs(v) + abs(drift))
+        # Its slip is told beside how fast it pushes: all parts of it may be rounding.
+        fast = (np.abs(along) + np.abs(row)) @ np.abs(v) + abs(drift)
+        moves = abs(slides) > rtol * fast
         sides = (-np.sign(slides),) if moves else (1.0, -1.0)
         gives += [(row + side * mu * along) @ scaled for side in sides]
         rubs += [mu * abs(slides) if moves else 0.0] * len(sides)
