@@ -264,6 +264,31 @@ def test_what_is_driven_beyond_its_reach_is_jammed_by_name(name):
     assert caught.value.solution.t[-1] == pytest.approx(end, abs=1e-3)
 
 
+@pytest.mark.parametrize("ask", [
+    lambda arm, start, t: st.quasistatics(arm, span=(t, t + 1), start=start, points=5),
+    lambda arm, start, t: st.minimum_power(arm, at=start, t=t),
+    lambda arm, start, t: st.newton(arm, at=start, t=t),
+])  # fmt: skip
+@pytest.mark.parametrize("name, dead", [
+    ("drive", {th: np.pi / 2}), ("pull", {}), ("piston", {}),
+])  # fmt: skip
+def test_a_start_at_a_dead_centre_is_jammed_by_name(name, dead, ask):
+    # What is left of cos(π/2) allows no velocity of 1e16.
+    constraints, parts, _, end = DRIVEN[name]
+    arm = st.System(friction=[st.Friction(1.0, on=p) for p in parts], constraints=constraints)
+    with pytest.raises(st.NoMotion) as caught:
+        ask(arm, dead, end)
+    assert caught.value.kind == "jammed" and caught.value.names == (name,)
+
+
+def test_a_start_that_must_not_be_mended_may_be_driven():
+    th_driven = st.System(friction=[st.Friction(1.0, on=th)], constraints=[th - st.t])
+    slide = st.quasistatics(th_driven, span=(0, 1), points=5, repair=False)
+    assert slide[th][-1] == pytest.approx(1)
+    with pytest.raises(st.StatementError, match="repair=True"):
+        st.quasistatics(th_driven, span=(0, 1), start={th: 0.1}, repair=False)
+
+
 def test_the_centre_of_a_translation_is_at_infinity():
     feet = [(0.3, 0.1), (-0.7, 0.2), (0.1, -0.9)]
     part = st.slider(points=feet, weights=[1.0, 2.0, 0.7])

@@ -339,6 +339,14 @@ def test_a_pendulum_on_a_stiff_spring_hangs_from_any_start(start, stiffness, uni
     assert rest.stable and rest.steps < 150
 
 
+@pytest.mark.parametrize("unit", [1.0, 3.7e-9, 3.7e9])
+def test_a_start_across_a_spring_at_its_natural_length_tells_no_length(unit):
+    # Of its stiffness there nothing is left but the rounding of 1 − 1, which is no measure.
+    energy = 1e4 * (st.sqrt((x / unit) ** 2 + (y / unit) ** 2) - 1) ** 2 / 2 + y / unit
+    rest = st.statics(st.System(potential=energy), start={x: unit, y: 0.0})
+    assert rest.inertia == (2, 0, 0) and rest[y] / unit == pytest.approx(-1.0001)
+
+
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e5])
 def test_rows_that_hold_what_has_no_stiffness_at_all_leave_it_flat(unit):
     z = st.coordinates("z")

@@ -107,6 +107,62 @@ def consistent(
     return passed(state, "consistent", t=float(t), params=values, wanted=v)
 
 
+def placed(graph: Graph, p: np.ndarray, t: float, q: np.ndarray, *, repair: bool) -> np.ndarray:
+    """Move a configuration onto the constraints, whatever velocities they ask for."""
+    place = _Place(graph, p, t, q, None)
+    R, _, A = place.violation(q, np.zeros_like(q))
+    _require_finite(graph, R, A)
+    if not np.any(np.abs(R) > place.rounding(q, A)):
+        return q
+    if not repair:
+        _refuse(place, q, R, np.zeros_like(R), A)
+        return q
+    return _onto(place, q, R, A)
+
+
+def _require_finite(graph: Graph, R: np.ndarray, A: Any) -> None:
+    slopes = np.asarray(abs(A).sum(axis=1)).ravel()
+    bad = np.flatnonzero(~np.isfinite(R + slopes))
+    if len(bad):
+        name = graph.layout.row_name(int(bad[0]))
+        raise StatementError(
+            f"constraint '{name}' or its slope is not finite at the start.",
+            "Found a division by zero, as of a rod without length.",
+            "Start elsewhere.",
+        )
+
+
+def _refuse(place: _Place, q: np.ndarray, R: np.ndarray, Rdot: np.ndarray, A: Any) -> None:
+    """Refuse a start that is off by more than a share of its lengths."""
+    off = np.abs(R) > np.maximum(place.rounding(q, A), place.scales(q).small(A, _CONSISTENT))
+    if off.any() or Rdot.any():
+        remedy = "Pass repair=True to have it mended."
+        raise StatementError(_violated(place.graph, R * off, Rdot, remedy))
+
+
+def _onto(place: _Place, q: np.ndarray, R: np.ndarray, A: Any) -> np.ndarray:
+    """Return a configuration next to one that is off; refuse where there is none."""
+    new_q = place.position(q)
+    new_R, _, new_A = place.violation(new_q, np.zeros_like(q))
+    # What has been mended says how large a row is, even where its slope has come to nothing.
+    small = np.maximum(place.scales(q).small(A, _CONSISTENT), _CONSISTENT * np.abs(R))
+    small = np.maximum(small, place.scales(new_q).small(new_A, _CONSISTENT))
+    far = ~(np.abs(new_R) <= small)
+    if far.any():
+        raise StatementError(
+            _violated(
+                place.graph,
+                new_R * far,
+                np.zeros_like(R),
+                "No state near the start satisfies all of them: they contradict each other, or "
+                "the start is too far away. Remove one, or start closer."
+                if not place.held
+                else _HELD,
+            )
+        )
+    return new_q
+
+
 def repaired(
     graph: Graph,
     p: np.ndarray,
@@ -125,42 +181,13 @@ def repaired(
         return State(graph, q, v, 0.0, (), ())
     place = _Place(graph, p, t, q, given)
     R, Rdot, A = place.violation(q, v)
-    slopes = np.asarray(abs(A).sum(axis=1)).ravel()
-    bad = np.flatnonzero(~np.isfinite(R + Rdot + slopes))
-    if len(bad):
-        name = graph.layout.row_name(int(bad[0]))
-        raise StatementError(
-            f"constraint '{name}' or its slope is not finite at the start.",
-            "Found a division by zero, as of a rod without length.",
-            "Start elsewhere.",
-        )
+    _require_finite(graph, R + Rdot, A)
     off = np.abs(R) > place.rounding(q, A)
     late = np.abs(Rdot) > _CONSISTENT * place.rates(q, v, A)
     if not repair and (off.any() or late.any()):
-        off &= np.abs(R) > place.scales(q).small(A, _CONSISTENT)
-        if off.any() or late.any():
-            remedy = "Pass repair=True to have it mended."
-            raise StatementError(_violated(graph, R * off, Rdot * late, remedy))
-    new_q = place.position(q) if off.any() else q
-    new_R, _, new_A = place.violation(new_q, v)
-    far = off
-    if off.any():
-        # What has been mended says how large a row is, even where its slope has come to nothing.
-        small = np.maximum(place.scales(q).small(A, _CONSISTENT), _CONSISTENT * np.abs(R))
-        small = np.maximum(small, place.scales(new_q).small(new_A, _CONSISTENT))
-        far = ~(np.abs(new_R) <= small)
-    if far.any():
-        raise StatementError(
-            _violated(
-                graph,
-                new_R * far,
-                np.zeros_like(R),
-                "No state near the start satisfies all of them: they contradict each other, or "
-                "the start is too far away. Remove one, or start closer."
-                if given is None
-                else _HELD,
-            )
-        )
+        _refuse(place, q, R, Rdot * late, A)
+    new_q = _onto(place, q, R, A) if off.any() else q
+    new_A = place.violation(new_q, v)[2]
     new_v = place.velocity(new_q, v)
     _, Rdot, _ = place.violation(new_q, new_v)
     speeds = np.maximum(np.abs(v), np.abs(new_v))
@@ -272,6 +299,7 @@ class _Place:
         self._constraints = numeric(graph, "constraints", dense=self.dense)
         self._dynamics = numeric(graph, "dynamics", dense=self.dense)
         self._somewhere, self._sizes = q, sizes
+        self.held = given is not None
         self._given = given or (np.zeros(len(q), dtype=bool),) * 2
 
     def violation(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:

@@ -9,6 +9,7 @@ last digit is its rounding.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -118,8 +119,9 @@ def scales_of(
     balance = Balance(graph)
     with np.errstate(all="ignore"):
         g, _ = numeric(balance, "forces")(*at)
-        K = abs(_finite(numeric(balance, "tangent")(*at)[0]))
-        stiff = stiffnesses(K)
+        tangent = numeric(balance, "tangent")
+        K = abs(_finite(tangent(*at)[0]))
+        stiff = clear_stiffnesses(lambda q: _finite(tangent(t, q, u, params)[0]), q)
         force = np.where(np.isfinite(g), np.abs(g), 0.0)
         deflected = np.divide(force, stiff, out=np.zeros(n), where=stiff > 0)
         ways = [deflected, np.abs(v) * span]
@@ -147,6 +149,19 @@ def scales_of(
         energy=float(np.max(force * length, initial=0.0)),
         time=float(span),
     )
+
+
+def clear_stiffnesses(tangent: Callable[[np.ndarray], Any], q: np.ndarray) -> np.ndarray:
+    """Return how stiff every coordinate is, without what is made of the last digits of places.
+
+    Across a spring at its natural length there is no stiffness; what 1 − 1 leaves would make a
+    length of 1e12 of a force.
+    """
+    K = tangent(q)
+    signs = np.random.default_rng(7).choice([-1.0, 1.0], len(q))
+    near = tangent(q + 16 * np.spacing(np.abs(q)) * signs)
+    stiff = stiffnesses(abs(K))
+    return np.where(stiff <= 4 * stiffnesses(abs(near - K)), 0.0, stiff)
 
 
 def _last_digits(q: np.ndarray, bend: np.ndarray) -> np.ndarray:

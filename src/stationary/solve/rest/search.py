@@ -14,14 +14,13 @@ from stationary.lower.kernel import graph_of
 from stationary.model.layout import name_of
 from stationary.model.system import System
 from stationary.result.equilibrium import Equilibrium
-from stationary.solve.factors import stiffnesses
 from stationary.solve.linear import DENSE_UP_TO, Saddle
 from stationary.solve.newton import Balancing, Descent, Ending, Place
 from stationary.solve.progress import Progress
 from stationary.solve.rest.at_rest import AbstractAtRest
 from stationary.solve.rest.examine import Examination
 from stationary.solve.rest.ipopt import by_ipopt
-from stationary.solve.scales import scales_of
+from stationary.solve.scales import clear_stiffnesses, scales_of
 
 # Descents from points that are no minima.
 _MOST_DESCENTS = 10
@@ -157,7 +156,7 @@ class Search(AbstractAtRest):
         energy. What is not stiff either has the `ways` of the statement, as to a floor.
         """
         K = abs(self.tangent(q))
-        stiff = stiffnesses(K)
+        stiff = clear_stiffnesses(self.tangent, q)
         # At rest nothing but last digits is left of the forces: they tell no length.
         force = np.abs(self.forces(q)[0])
         force = np.where(force > 64 * (K @ np.spacing(np.abs(q))), force, 0.0)

@@ -16,7 +16,7 @@ from stationary.model.system import System
 from stationary.result.slide import Slide
 from stationary.result.status import Status
 from stationary.solve.arguments import count, quiet, times, tolerance
-from stationary.solve.consistent import repaired
+from stationary.solve.consistent import placed
 from stationary.solve.gate.claims import passed
 from stationary.solve.gate.early_end import Reason
 from stationary.solve.progress import Progress
@@ -130,8 +130,8 @@ def quasistatics(
     graph = question.sliding.graph
     moved = 0.0
     if question.layout.multipliers:
-        state = repaired(graph, question.params, first, q, np.zeros_like(q), repair=repair)
-        moved, q = float(np.abs(state.q - q).max()), state.q
+        there = placed(graph, question.params, first, q, repair=repair)
+        moved, q = float(np.abs(there - q).max()), there
     require_gradients(question, question.at(first, q))
     require_outside(question, question.at(first, q))
     _require_joined(question, question.at(first, q))

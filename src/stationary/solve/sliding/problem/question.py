@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from math import isfinite
 from typing import Any
 
@@ -23,7 +23,7 @@ from stationary.model.terms import Contact
 from stationary.solve.inertia import require_system
 from stationary.solve.scales import Scales, scales_of
 from stationary.solve.sliding.problem.known_times import KnownTimes, known_times
-from stationary.solve.sliding.problem.numbers import DENSE_UP_TO, Problem
+from stationary.solve.sliding.problem.numbers import DENSE_UP_TO, Problem, by_rows
 from stationary.solve.sliding.problem.row_units import factors_of
 
 # A length this much shorter than what it is tied to is none of its own.
@@ -35,6 +35,9 @@ _DIGITS = 64
 
 # So many times of the span tell how far it goes, and so many of those that are known to matter.
 _LOOKS, _MOST_LOOKS = 9, 256
+
+# A constraint that changes by less than this part of what rubs may change by rounding alone.
+_FAINT = 1e-12
 
 # Sizes of forces and rates whose products are numbers.
 _LEAST, _MOST = 1e-140, 1e140
@@ -448,6 +451,8 @@ class Question:
         )  # fmt: skip
         if self._levers is None:
             self._levers = problem.levers
+        if np.any(faint := problem.row_sizes < _FAINT):
+            problem = replace(problem, A=self._without_rounding(given, A, np.flatnonzero(faint)))
         place = Place(t, q, u, problem, along, R, gap, close, normals, digits)
         if touching is None and len(close) < len(gap):
             # Whether others are as good as closed the lengths at work tell.
@@ -456,18 +461,30 @@ class Question:
                 return self.at(t, q, viscous=viscous, touching=closed)
         return place
 
+    def _bends(self, given: tuple, number: int) -> Any:
+        """Return the second derivatives of a row, by its number among rates, constraints, gaps."""
+        every = np.arange(self.sliding.rates + self.layout.multipliers + self.sliding.gaps)
+        return evaluated(self.sliding, "curvature")(*given, every == number)[0]
+
+    def _without_rounding(self, given: tuple, A: Any, faint: np.ndarray) -> Any:
+        """Return rows of constraints without slopes that are made of the last digits of places.
+
+        At a dead centre no velocity is allowed; what cos(π/2) leaves would allow one of 1e16.
+        """
+        kept = np.ones(A.shape[0])
+        for row in faint.tolist():
+            slopes = np.ravel(A[[row]].toarray() if sparse.issparse(A) else A[[row]])
+            bent = np.asarray(abs(self._bends(given, self.sliding.rates + row)) @ np.abs(given[1]))
+            kept[row] = np.any(np.abs(slopes) > 4 * np.finfo(float).eps * bent.ravel())
+        return by_rows(kept, A)
+
     def _measure_rows(self, given: tuple) -> None:
         """Take rows that are written in units of their own times powers of two, from here on."""
         _, c, B, size, power, _, b, A, _, g, G, f = _all_of(self.sliding)(*given)
         size, power = size[self.starts], power[self.starts]
         problem = Problem(f, B, c, self.starts, size, power, A, b, G, g)
-        every = np.arange(len(c) + len(b) + len(g))
-
-        def bends(number: int) -> Any:
-            return evaluated(self.sliding, "curvature")(*given, every == number)[0]
-
         with np.errstate(all="ignore"):
-            factors = factors_of(problem, self.rubs, given[1], bends)
+            factors = factors_of(problem, self.rubs, given[1], partial(self._bends, given))
         if factors is not None:
             self.sliding = Sliding(self.sliding.graph, factors)
 
