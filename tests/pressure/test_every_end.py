@@ -180,7 +180,8 @@ def test_a_finger_that_sticks_at_the_height_of_the_origin_is_believed(mu, at, un
     )
     part = st.slider(outline=corners, weight=2.0, centre=(0.03 * unit, 0.006 * unit), pusher=finger)
     bounds = st.pressure_bounds(part, of=part.coordinates[2].dot)
-    assert bounds.proof.low.scope and bounds.proof.high.scope
+    low, high = bounds.proof.low, bounds.proof.high
+    assert low is not None and low.scope and high is not None and high.scope
     for end, pressure in zip((bounds.low, bounds.high), bounds.pressures):
         known = st.slider(points=pressure.points, weights=pressure.weights, pusher=finger)
         turn = known.coordinates[2].dot
