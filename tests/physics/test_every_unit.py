@@ -519,9 +519,10 @@ def quasistatic_error(u):
 UNITS = {
     "nanometres": Unit(L=1e-9, M=1e-12),
     "light": Unit(L=1e9, M=1e30, T=1e4),
-    "fast and far away": Unit(L=1e-3, M=1e6, T=1e-9, o=1e4),
+    # An origin that is no round number leaves no place exact.
+    "fast and far away": Unit(L=2.196037899794424e-4, M=1e6, T=1e-9, o=2499.433835913505),
     "grammes": Unit(L=1e-2, M=1e-3),
-    "nanometres far away": Unit(L=1e-9, o=-1e4),
+    "nanometres far away": Unit(L=3.8582573179672855e-08, o=-112.30260330305003),
     "light-years": Unit(L=9.461e15, M=1.989e30, T=3.156e7),
 }
 SLOW = {"grammes", "nanometres far away", "light-years"}

@@ -225,6 +225,7 @@ class Examination:
     def weak(self) -> list[tuple[np.ndarray, float]]:
         """Directions in which the stiffness does not tell, and how far off the balance may be."""
         values, vectors = self.smallest
+        unclear = np.abs(values) <= self.rounding
         reach = self.search.neighbourhood(self.q)
         # Lengths beside the largest of them: their squares are numbers in every unit.
         unit = float(np.max(reach, initial=0.0)) or 1.0
@@ -234,8 +235,8 @@ class Examination:
         # Per square of the largest move: a slow mode of many coordinates is no weak one.
         values = values / np.abs(vectors / reach[:, None]).max(axis=0, initial=1e-300) ** 2
         share = _SUSPICIOUS if self.saddle.dense else _SUSPICIOUS_LARGE
-        some = values <= share * stiffest
-        values, vectors = values[some], vectors[:, some]
+        some = unclear | (values <= share * stiffest)
+        values, vectors, unclear = values[some], vectors[:, some], unclear[some]
         left = self.search.forces(self.q)[0] - self.limits[1].T @ self.lam
         vectors = vectors / np.abs(vectors / reach[:, None]).max(axis=0, initial=1e-300)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -244,7 +245,7 @@ class Examination:
         first = np.argmax(np.abs(vectors / reach[:, None]) > 0.9, axis=0)
         vectors = vectors * np.sign(vectors[first, np.arange(len(values))])
         ways = [(way, float(o)) for way, o in zip(vectors.T, off)]
-        flat = np.flatnonzero(np.abs(values) <= share * stiffest)
+        flat = np.flatnonzero(unclear | (np.abs(values) <= share * stiffest))
         if len(flat) > 1:
             # Where several are flat, the energy may fall between them.
             many = min(8 * len(flat), _MIXED)
