@@ -91,6 +91,26 @@ def test_limit_loads_do_not_depend_on_factors(c):
     assert found.high.lam["rail"] * c == pytest.approx(10, rel=1e-9)
 
 
+@pytest.mark.parametrize("c", [c for c in FACTORS if 1e-13 < c < 1e13])
+def test_gaps_and_slips_may_all_be_written_in_units_that_coordinates_are_not_in(c):
+    # Two blocks on a bar: pulled by P, pushed back by 4, they rest while |P − 4| ≤ 0.3·4 + 0.4·2.
+    X, Y = st.coordinates("X Y")
+    blocks = st.System(
+        work=-3 * x - 4 * y - X - 2 * Y,
+        loads=[st.Load(P, on=x)],
+        contacts=[st.Contact(c * y, friction=0.3, slip=c * x, name="front"),
+                  st.Contact(c * Y, friction=0.4, slip=c * X, name="back")],
+        constraints=[x - X],
+    )  # fmt: skip
+    rests = st.limit_load(blocks, load=P)
+    assert rests.interval == pytest.approx((2, 6), rel=1e-9) and rests.exact
+    assert rests.high.mode == pytest.approx(np.array(rests.low.mode) * -1)
+    assert rests.high.lam["front"] * c == pytest.approx(4, rel=1e-9)
+    for ask in (st.minimum_power, st.newton):
+        for pull, word in ((5.9, "sticks"), (6.1, "accelerates")):
+            assert ask(blocks, inputs={P: pull}, throw=False).status == word
+
+
 @pytest.mark.parametrize("c", FACTORS)
 def test_a_tractrix_does_not_depend_on_factors(c):
     link = st.Constraint(c * (st.norm((x - st.t, y)) - 1), name="link")

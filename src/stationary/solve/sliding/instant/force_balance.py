@@ -242,8 +242,8 @@ def _proof(law: Law, path: list[np.ndarray]) -> _Proof | None:
     """Tell what grew without end, and prove that it does."""
     if len(path) < 3:
         return None
-    parts = [np.split(end, [law.n]) for end in path[-3:]]
-    speeds, forces = ([largest(x[i]) for x in parts] for i in (0, 1))
+    speeds = [largest(end[: law.n] * law.problem.levers) for end in path[-3:]]
+    forces = [largest(end[law.n :]) for end in path[-3:]]
     grown, proof = path[-1] - path[-2], None
     if _grows(forces) and forces[-1] > 30 * law.strongest:
         proof = _locked(law, grown)

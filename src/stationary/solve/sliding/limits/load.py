@@ -177,7 +177,7 @@ def _strength(
             status="undecided",
         )  # fmt: skip
     # What hardly presses beside all that is at work does not, nor does it rub.
-    top = max(map(largest, (dead, limit.y, limit.lam, limit.mu)))
+    top = max(map(largest, (dead / problem.levers, limit.y, limit.lam, limit.mu)))
     mu = np.where(limit.mu > _UNPRESSED * top, limit.mu, 0.0)
     idle = (cone >= 0) & (np.append(mu, 1.0)[np.maximum(cone, -1)] == 0)
     limit = replace(limit, mu=mu, y=np.where(idle[problem.term], 0.0, limit.y))
@@ -243,9 +243,9 @@ def _kept(
     """Return what keeps still with the forces at an end, what is across slips, and what goes ahead.
 
     What is inside its limit sticks, what is at it slips against its force; it `lifts` by as much as
-    it would be pressed, or not.
+    it would be pressed, or not. Rows are those of velocities of what rubs.
     """
-    B, A, G = map(dense, problem.matrices)
+    B, A, G = (dense(x) / problem.levers for x in problem.matrices)
     limit = limited(problem, cone, end.mu).size
     top = max(np.abs(x).max(initial=0.0) for x in (end.y, end.lam, end.mu)) or 1.0
     presses = end.mu > 1e-7 * top
@@ -268,13 +268,11 @@ def _kept(
     return np.vstack([*sticks, normals[presses]]), np.vstack(across), opens
 
 
-def _slipping(
-    problem: Problem, held: np.ndarray, opens: np.ndarray, load: np.ndarray
-) -> np.ndarray | None:
+def _slipping(held: np.ndarray, opens: np.ndarray, load: np.ndarray) -> np.ndarray | None:
     """Return the smallest mode that goes with the forces by Coulomb's law, if there is one."""
     reach = np.abs(load).max()
-    with_power = Cones(problem.n)
-    with_power.P = sparse.eye(problem.n, format="csc")
+    with_power = Cones(len(load))
+    with_power.P = sparse.eye(len(load), format="csc")
     with_power.zero(held, np.zeros(len(held)))
     with_power.least(-opens, np.zeros(len(opens)))
     with_power.zero(load[None] / reach, np.ones(1))
@@ -286,15 +284,13 @@ def _slipping(
     return None if v is None else v / np.abs(v).max()
 
 
-def _exactly(problem: Problem, held: np.ndarray, v: np.ndarray) -> np.ndarray:
+def _exactly(held: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return a mode in which what keeps still does so to the last digit, if that is close."""
-    own = v * problem.levers
-    rows = held / problem.levers
-    sizes = np.linalg.norm(rows, axis=1)
-    rows = rows[sizes > 0] / sizes[sizes > 0, None]
-    exact = own - np.linalg.lstsq(rows, rows @ own, rcond=1e-9)[0]
-    exact = np.where(np.abs(exact) < 64 * np.finfo(float).eps * largest(own), 0.0, exact)
-    return exact / problem.levers if largest(exact - own) <= _SHARE * largest(own) else v
+    sizes = np.linalg.norm(held, axis=1)
+    rows = held[sizes > 0] / sizes[sizes > 0, None]
+    exact = v - np.linalg.lstsq(rows, rows @ v, rcond=1e-9)[0]
+    exact = np.where(np.abs(exact) < 64 * np.finfo(float).eps * largest(v), 0.0, exact)
+    return exact if largest(exact - v) <= _SHARE * largest(v) else v
 
 
 def _end(
@@ -318,9 +314,9 @@ def _end(
         slips, follows = None, bool(np.any(cone >= 0))
         if follows:
             held, across, opens = _kept(problem, cone, end, lifts=False)
-            slips = _slipping(problem, np.vstack([held, across]), opens, load)
+            slips = _slipping(np.vstack([held, across]), opens, load / problem.levers)
         still = _kept(problem, cone, end, lifts=slips is None)[0]
-        v = _exactly(problem, still, end.v if slips is None else slips)
+        v = _exactly(still, v * problem.levers if slips is None else slips) / problem.levers
         if follows:
             exact = abs(safe - sign * end.static) <= 1e-6 * abs(end.static)
             theorem += (_FIRST if exact else _OUTER) + (_LIFTS if slips is None else "")

@@ -201,7 +201,9 @@ class Problem:
                 before, levers = levers, np.where(missing, tied, levers)
                 if np.array_equal(before, levers):
                     break
-        return np.where(levers > 0, levers, 1.0)
+        # What nothing ties to what rubs is in the units of most that is.
+        usual = float(np.median(levers[levers > 0])) if np.any(levers > 0) else 1.0
+        return np.where(levers > 0, levers, usual)
 
     @cached_property
     def even(self) -> bool:
