@@ -103,7 +103,7 @@ def _range(name: str, value: float, given: Any) -> tuple[float, float]:
     if given is not None:
         try:
             low, high = (float(x) for x in given)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             low, high = np.nan, np.nan
         if not (np.isfinite(low + high) and low < high):
             raise StatementError(

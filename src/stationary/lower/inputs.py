@@ -14,6 +14,7 @@ from stationary.derive.from_sympy import Translator
 from stationary.errors import StatementError, did_you_mean
 from stationary.model.interpolation import in_coordinates
 from stationary.model.layout import Layout, name_of, pairs
+from stationary.model.numbers import number_of
 from stationary.model.symbols import Coordinate, Parameter, Velocity, from_dynamicsymbols, t
 
 #: Number of run-time values that an input of each kind takes.
@@ -95,10 +96,7 @@ def _read(name: str, value: Any, layout: Layout, span: tuple[float, float]):
     if isinstance(value, sp.Expr) and not value.is_number:
         return "expression", _expression(name, value, layout), 0.0, None
     if not isinstance(value, (tuple, list)) and np.ndim(value) == 0:
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = np.nan
+        number = number_of(value)
         if np.isfinite(number):
             return "number", None, number, None
         raise StatementError(

@@ -25,6 +25,7 @@ from stationary.lower.looks import Looks, looks_of
 from stationary.lower.switches import Switches
 from stationary.model.contents import sudden
 from stationary.model.layout import Layout
+from stationary.model.numbers import numbers_of
 from stationary.model.system import System, require
 
 # Which outputs of the graphs' functions are matrices.
@@ -369,10 +370,7 @@ class Compiled:
 
 def _entries(name: str, values: Any, count: int) -> np.ndarray:
     """Take exactly as many finite numbers as a vector has entries."""
-    try:
-        numbers = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        numbers = np.full(1, np.nan)
+    numbers = numbers_of(values)
     if numbers.shape != (count,) or not np.all(np.isfinite(numbers)):
         raise StatementError(
             f"{name} is not a vector of {count} finite numbers.",

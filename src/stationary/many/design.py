@@ -13,6 +13,7 @@ import numpy as np
 
 from stationary.errors import StatementError, did_you_mean
 from stationary.model.layout import name_of, number
+from stationary.model.numbers import pair_of
 from stationary.result.views import AbstractTravels
 
 #: Kinds of designs that `samples` makes.
@@ -341,10 +342,7 @@ def _range(name: str, given: Any) -> Any:
     if hasattr(given, "ppf"):
         # The ends of a range without ends are no values.
         return lambda shares: np.asarray(given.ppf(np.clip(shares, 1e-15, 1 - 1e-15)), dtype=float)
-    try:
-        low, high = (float(x) for x in given)
-    except (TypeError, ValueError):
-        low, high = np.nan, np.nan
+    low, high = pair_of(given)
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
         raise StatementError(
             f"the range of '{name}' is not one.",

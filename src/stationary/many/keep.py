@@ -11,6 +11,7 @@ import sympy as sp
 
 from stationary.errors import StatementError, did_you_mean
 from stationary.model.arrays import Array
+from stationary.model.numbers import numbers_of
 from stationary.model.symbols import from_dynamicsymbols
 from stationary.model.system import System
 from stationary.model.terms import expression
@@ -198,10 +199,7 @@ def values(expr: Any, *, at: Any) -> Values:
     array([[0.5, 1. ],
            [1. , 2. ]])
     """
-    try:
-        times = np.atleast_1d(np.asarray(at, dtype=float))
-    except (TypeError, ValueError):
-        times = np.empty(0)
+    times = np.atleast_1d(numbers_of(at))
     if times.ndim != 1 or not len(times) or not np.all(np.isfinite(times)):
         raise StatementError(
             "the times at which values are kept are not times.",

@@ -20,6 +20,7 @@ from stationary.model.checks import is_unit
 from stationary.model.fields import AbstractAtPoint, Field
 from stationary.model.interpolation import course, interpolation_of, point_named, values_by_name
 from stationary.model.kinematics import PLAIN, Kinematics
+from stationary.model.numbers import as_real, number_of
 from stationary.model.space.rotation import Omega, Orientation, body_rates
 from stationary.model.symbols import Coordinate, from_dynamicsymbols
 from stationary.model.terms import Contact
@@ -357,7 +358,7 @@ class Layout:
                 )
             try:
                 entries = np.broadcast_to(
-                    _real("none" if value is None else value), np.shape(places)
+                    as_real("none" if value is None else value), np.shape(places)
                 )
             except (TypeError, ValueError, OverflowError):
                 raise StatementError(
@@ -433,20 +434,9 @@ def name_of(key: Any) -> str:
     )
 
 
-def _real(value: Any) -> np.ndarray:
-    """Take real numbers; dates, records and complex numbers would become some without a word."""
-    given = np.asarray(value)
-    if given.dtype.kind in "cmMV":
-        raise TypeError(given.dtype)
-    return given.astype(float)
-
-
 def number(value: Any, what: str) -> float:
     """Take a finite number; refuse anything else by name."""
-    try:
-        taken = float(_real(value) if isinstance(value, np.generic) else value)
-    except (TypeError, ValueError, OverflowError):
-        taken = float("nan")
+    taken = number_of(value)
     if not np.isfinite(taken):
         raise StatementError(
             f"{what} is not a finite number.", f"Found {str(value)[:60]!r}.", "Give a number."

@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import StatementError, say
+from stationary.model.numbers import numbers_of
 
 
 def corners_of(outline: Any) -> np.ndarray:
     """Return the corners of an outline, none of them twice in a row: it closes by itself."""
-    try:
-        corners = np.asarray(outline, dtype=float)
-    except (TypeError, ValueError):
-        return np.zeros((0, 2))
+    corners = numbers_of(outline)
     if corners.ndim != 2 or not np.all(np.isfinite(corners)):
         return np.zeros((0, 2))
     return corners[np.any(corners != np.roll(corners, -1, axis=0), axis=1)]
@@ -22,11 +20,8 @@ def corners_of(outline: Any) -> np.ndarray:
 
 def _shown(outline: Any) -> str:
     """Return the beginning of what was given, as plain numbers if it is made of them."""
-    try:
-        plain = [tuple(row) for row in np.asarray(outline, dtype=float).tolist()]
-    except (TypeError, ValueError):
-        plain = outline
-    return str(plain)[:60]
+    numbers = numbers_of(outline)
+    return str(outline if numbers.ndim < 2 else [tuple(row) for row in numbers.tolist()])[:60]
 
 
 def polygon(outline: Any) -> np.ndarray:

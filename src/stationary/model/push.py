@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import StatementError, say
+from stationary.model.numbers import numbers_of
 from stationary.model.push_file import read
 from stationary.model.track import Pushes, cut
 
@@ -201,10 +202,7 @@ class Push:
 
 
 def _numbers(word: str, value: Any, size: int) -> tuple[float, ...]:
-    try:
-        numbers = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        numbers = np.array(np.nan)
+    numbers = numbers_of(value)
     if numbers.shape != (size,) or not np.all(np.isfinite(numbers)):
         raise StatementError(
             f"the {word} of a push is not {_SIZES[size]}.",

@@ -14,6 +14,7 @@ from stationary.errors import StatementError
 from stationary.model.arrays import coordinates
 from stationary.model.drawing import Part, Support
 from stationary.model.each import each
+from stationary.model.numbers import number_of, numbers_of
 from stationary.model.polygon import area, corners_of, polygon, triangles
 from stationary.model.symbols import Coordinate
 from stationary.model.system import System
@@ -265,7 +266,7 @@ def support_of(
                 f"Found weight= or centre= and {word}={str(value)[:40]}.",
                 "Leave out weight= and centre=, or state nothing else about the pressure.",
             )
-    total = _number(1.0 if weight is None else weight)
+    total = number_of(1.0 if weight is None else weight)
     if not 0 < total < np.inf:
         raise StatementError(
             "the weight of a slider is not positive.",
@@ -333,10 +334,7 @@ def _plane(value: Any, what: str, example: str) -> tuple[sp.Expr, sp.Expr]:
 
 def _numbers(value: Any, shape: tuple[int, ...], what: str, example: str) -> np.ndarray:
     """Take numbers in the frame of the part."""
-    try:
-        numbers = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        numbers = np.array(np.nan)
+    numbers = numbers_of(value)
     if numbers.shape != shape or not np.all(np.isfinite(numbers)):
         raise StatementError(
             f"{what} is not given by numbers.",
@@ -423,10 +421,7 @@ def _ways_along(P: np.ndarray, Q: np.ndarray, outline: np.ndarray) -> set[int]:
 
 def _points(points: Any, weights: Any) -> tuple[np.ndarray, np.ndarray, tuple[sp.Expr, ...]]:
     """Return points, how many of each unit they weigh, and the units: 1 or symbols."""
-    try:
-        P = np.asarray(points, dtype=float)
-    except (TypeError, ValueError):
-        P = np.zeros((0, 0))
+    P = numbers_of(points)
     if P.ndim != 2 or P.shape[1] != 2 or not len(P) or not np.all(np.isfinite(P)):
         raise StatementError(
             "the support points of a slider are not a table of x and y.",
@@ -462,18 +457,11 @@ def _points(points: Any, weights: Any) -> tuple[np.ndarray, np.ndarray, tuple[sp
     return P, table[:, 0] if len(units) == 1 else table, tuple(units)
 
 
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return np.nan
-
-
 def _total(limit: Any) -> float | sp.Expr:
     """Return a friction limit as a number or an expression of parameters."""
     if isinstance(limit, sp.Expr) and limit.free_symbols:
         return expression(limit, "the friction limit of a slider")
-    total = 1.0 if limit is None else _number(limit)
+    total = 1.0 if limit is None else number_of(limit)
     if not 0 < total < np.inf:
         raise StatementError(
             "the friction limit of a slider is not positive.",
@@ -500,7 +488,7 @@ def _border(outline: Any, radius: float | None) -> np.ndarray:
 
 
 def _require_radius(radius: Any) -> None:
-    if not 0 < _number(radius) < np.inf:
+    if not 0 < number_of(radius) < np.inf:
         raise StatementError(
             "the radius of a slider is not positive.",
             f"Found {radius}.",
@@ -510,7 +498,7 @@ def _require_radius(radius: Any) -> None:
 
 def _spread(outline: Any, radius: float | None, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Sample an area evenly: points and the area that each stands for."""
-    if not 1 <= _number(count) < np.inf:
+    if not 1 <= number_of(count) < np.inf:
         raise StatementError(
             "a slider needs a support point.", f"Found count={count}.", "Give one or more."
         )

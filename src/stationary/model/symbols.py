@@ -14,6 +14,7 @@ from sympy.printing.latex import translate
 from stationary.errors import StatementError
 from stationary.model.built_once import shared_in
 from stationary.model.graphs import LARGE, nodes, slope, symbols_in, written_out
+from stationary.model.numbers import number_of
 
 #: Time. Energies, loads and constraints may depend on it.
 t = sp.Symbol("t", real=True)
@@ -287,10 +288,7 @@ def parameters(names: str = "", **defaults: float) -> Parameter:
     several: Any = declared(names, Parameter) if names.strip(" ,") else ()
     several = several if isinstance(several, tuple) else (several,)
     for name, value in defaults.items():
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = float("nan")
+        number = number_of(value)
         if not np.isfinite(number):
             raise StatementError(
                 f"the default of parameter '{name}' is not a number.",

@@ -10,6 +10,7 @@ import numpy as np
 
 from stationary.errors import StatementError
 from stationary.model.finger_contact import contact, meant
+from stationary.model.numbers import number_of, numbers_of
 from stationary.model.polygon import area, polygon
 
 # A tip this far from the outline, in sizes of the part, touches it still: outlines are measured.
@@ -132,11 +133,7 @@ def cut(
 def _require_lengths(radius: Any, far: Any) -> None:
     """Refuse a radius or a length of pushes that is none."""
     for word, value, least in (("radius", radius, 0.0), ("far", far, 1e-300)):
-        try:
-            good = value is None or least <= float(value) < np.inf
-        except (TypeError, ValueError):
-            good = False
-        if not good:
+        if value is not None and not least <= number_of(value) < np.inf:
             raise StatementError(
                 f"{word}= of a track is no length.",
                 f"Found {word}={str(value)[:40]}.",
@@ -199,10 +196,7 @@ def _at(when: np.ndarray, table: np.ndarray) -> np.ndarray:
 
 
 def _table(word: str, value: Any, width: int) -> np.ndarray:
-    try:
-        table = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        table = np.zeros(0)
+    table = numbers_of(value)
     if table.ndim != 2 or table.shape[-1] != width:
         raise StatementError(
             f"the {word} of a track are not rows of {width} numbers.",

@@ -10,6 +10,7 @@ import numpy as np
 from stationary.derive.graph import Graph
 from stationary.errors import StatementError, say
 from stationary.model.layout import Layout
+from stationary.model.numbers import numbers_of
 from stationary.model.system import System
 from stationary.result.least_power import motions
 from stationary.result.line_contact import edges, keeps, motion_cone
@@ -237,10 +238,7 @@ class LimitSurface(AbstractShown):
 
     def wrench(self, twist: Any) -> np.ndarray:
         """Return force and moment for one twist, or for many (…, 3)."""
-        try:
-            given = np.asarray(twist, dtype=float)
-        except (TypeError, ValueError):
-            given = np.zeros(0)
+        given = numbers_of(twist)
         if given.shape[-1:] != (3,) or not np.all(np.isfinite(given)):
             raise StatementError(
                 "a twist is two velocities and a rate of turning.",
@@ -382,10 +380,7 @@ class Pushed(AbstractShown):
 
 
 def _wrench_of(wrench: Any) -> np.ndarray:
-    try:
-        given = np.asarray(wrench, dtype=float)
-    except (TypeError, ValueError):
-        given = np.zeros(0)
+    given = numbers_of(wrench)
     if given.shape != (3,) or not np.all(np.isfinite(given)):
         raise StatementError(
             "a wrench is two forces and a moment.",

@@ -10,6 +10,7 @@ import numpy as np
 
 from stationary.errors import DerivationError, StatementError
 from stationary.model.layout import number
+from stationary.model.numbers import as_real, number_of
 from stationary.model.system import System
 from stationary.model.terms import Drag
 from stationary.result.equilibrium import Equilibrium
@@ -70,10 +71,7 @@ def tolerance(name: str, value: Any) -> float:
 
 def as_time(t: Any) -> float:
     """Return a time as a number."""
-    try:
-        time = float(t)
-    except (TypeError, ValueError):
-        time = np.nan
+    time = number_of(t)
     if not np.isfinite(time):
         raise StatementError(
             "t is not a time.", f"Found {t!r}, expected a finite number.", "Give seconds."
@@ -98,9 +96,7 @@ _SHORTEST, _LONGEST = 1e-290, 1e150
 def times(span: Any) -> tuple[float, float]:
     """Take a first and a last time."""
     try:
-        if isinstance(span, str):
-            raise TypeError
-        first, last = (float(x) for x in span)
+        first, last = as_real(span).tolist()
     except (TypeError, ValueError, OverflowError):
         raise StatementError(
             "span is not a pair of times.",

@@ -18,6 +18,7 @@ from scipy.spatial.transform import Rotation as Turned
 from stationary.errors import StatementError
 from stationary.model.built_once import Shared, Speed
 from stationary.model.kinematics import unit_quaternion
+from stationary.model.numbers import numbers_of
 from stationary.model.space.vectors import Matrix, apply, is_rotation, transposed, triple
 from stationary.model.symbols import Acceleration, Coordinate, Velocity
 from stationary.model.terms import Constraint, Vector
@@ -159,10 +160,7 @@ class Orientation:
             if quaternion.shape == (4,):
                 return quaternion
             value = f"{len(quaternion)} rotations"
-        try:
-            entries = np.array(value, dtype=float)
-        except (TypeError, ValueError):
-            entries = np.empty(0)
+        entries = numbers_of(value)
         if entries.shape == (3, 3) and np.all(np.isfinite(entries)) and is_rotation(entries):
             return Turned.from_matrix(entries).as_quat(scalar_first=True)
         if entries.shape == (4,) and np.all(np.isfinite(entries)):
@@ -184,10 +182,7 @@ class Orientation:
 
     def rates(self, quaternion: np.ndarray, omega: Any) -> np.ndarray:
         """Return the rates of the quaternion under an angular velocity in the axes of the body."""
-        try:
-            turn = np.array(omega, dtype=float)
-        except (TypeError, ValueError):
-            turn = np.empty(0)
+        turn = numbers_of(omega)
         if turn.shape != (3,) or not np.all(np.isfinite(turn)):
             raise StatementError(
                 f"start of '{self.name}.omega' is no angular velocity.",

@@ -12,6 +12,7 @@ from sympy.core.mul import _mulsort
 from stationary.errors import StatementError
 from stationary.model.built_once import Shared
 from stationary.model.contents import contents
+from stationary.model.numbers import numbers_of
 from stationary.model.symbols import Coordinate, Parameter, Velocity, t
 from stationary.model.terms import Vector, expression, vector
 
@@ -104,10 +105,7 @@ def is_rotation(matrix: np.ndarray) -> bool:
 def turning(value: Any, what: str) -> Matrix:
     """Take a constant rotation: a matrix, or one of SciPy's rotations."""
     matrix = value.as_matrix() if hasattr(value, "as_matrix") else value
-    try:
-        entries = np.array(matrix, dtype=float)
-    except (TypeError, ValueError):
-        entries = np.full((1, 1), np.nan)
+    entries = numbers_of(matrix)
     if entries.shape != (3, 3) or not np.all(np.isfinite(entries)) or not is_rotation(entries):
         raise StatementError(
             f"{what} is no rotation.",

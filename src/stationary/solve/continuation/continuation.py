@@ -11,6 +11,7 @@ import numpy as np
 from stationary.errors import StatementError, did_you_mean
 from stationary.lower.kernel import graph_of
 from stationary.model.layout import name_of
+from stationary.model.numbers import pair_of
 from stationary.model.system import System
 from stationary.result.diagram import Branch, Diagram, Special
 from stationary.result.equilibrium import Equilibrium
@@ -154,10 +155,7 @@ def _parameter_name(system: System, parameter: Any) -> str:
 
 
 def _span(span: Any) -> tuple[float, float]:
-    try:
-        low, high = sorted(float(x) for x in span)
-    except (TypeError, ValueError):
-        low = high = np.nan
+    low, high = sorted(pair_of(span))
     if not low < high or not np.isfinite(high - low):
         raise StatementError(
             "span is not an interval of the parameter.",

@@ -11,6 +11,7 @@ import numpy as np
 from stationary.errors import DerivationError, StatementError
 from stationary.lower.kernel import graph_of
 from stationary.model.layout import Layout
+from stationary.model.numbers import pair_of
 from stationary.model.system import System
 from stationary.result.equilibrium import Equilibrium
 from stationary.solve.arguments import as_time, quiet
@@ -134,10 +135,7 @@ def _box(layout: Layout, within: Mapping) -> tuple[np.ndarray, np.ndarray, np.nd
     places, low, high = [], [], []
     for key, interval in within.items():
         entries, order = layout.resolve(key, "within")
-        try:
-            a, b = (float(x) for x in interval)
-        except (TypeError, ValueError):
-            a = b = np.nan
+        a, b = pair_of(interval)
         if order or not a < b or not np.isfinite(b - a):
             raise StatementError(
                 f"within gives no interval for '{key}'.",
