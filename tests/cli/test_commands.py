@@ -243,7 +243,7 @@ def test_a_question_without_its_table_says_what_is_missing(tmp_path, monkeypatch
     for command, option in (("simulate", "--span"), ("equilibria", "--within"),
                             ("continue", "--parameter")):  # fmt: skip
         code, said = refused(capsys, command, "p.toml")
-        assert code == 2 and f"'{command}' needs" in said and option in said
+        assert code == 2 and f"'{command}' is not told" in said and option in said
 
 
 def test_a_motion_that_ends_early_has_its_own_code_and_is_written(tmp_path, monkeypatch, capsys):

@@ -22,7 +22,7 @@ from stationary.lower.inputs import SLOTS, Drives, drives, lowered, translate
 from stationary.lower.kernel import graph_of, kernel_of
 from stationary.model.interpolation import values_by_name
 from stationary.model.layout import Layout
-from stationary.model.system import System
+from stationary.model.system import System, follower
 from stationary.result.modes import Modes
 from stationary.solve.arguments import refuse_unsmooth, times, touches
 from stationary.solve.consistent import repaired
@@ -155,7 +155,7 @@ def mechanics(
         raise StatementError(
             "a live page knows neither dry friction nor contacts.",
             "Found " + _touching(system) + ".",
-            "Make a film of it: st.simulate(…).animate('film.html').",
+            f"Make a film of it: {follower(system)}(…).animate('film.html').",
         )
     graph = graph_of(system)
     layout = graph.layout

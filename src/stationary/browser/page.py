@@ -16,6 +16,7 @@ from stationary.browser.mechanics import SPAN, Mechanics, by_coordinate, courses
 from stationary.browser.words import equations_of, knobs, label, rests
 from stationary.derive.principle import equations
 from stationary.errors import StatementError, StationaryError, refuse_text
+from stationary.io.answers import values
 from stationary.io.model_file import Model
 from stationary.model.system import System
 from stationary.model.views import view
@@ -105,8 +106,9 @@ def live(
         # Numbers in the page are in SI units, whatever they were written in.
         units = {p.name: model.unit(p.name) for p in (*system.parameters, *system.inputs)}
         start = {**model.start, **(start or {})}
-        params = {**model.params, **_named(params)}
-        inputs = {**model.inputs, **_named(inputs)}
+        own = values(model)
+        params = {**own["params"], **_named(params)}
+        inputs = {**own["inputs"], **_named(inputs)}
         if span is None and "simulate" in model.questions:
             span = model.questions["simulate"].get("span")
     elif isinstance(system, Motion):

@@ -10,14 +10,12 @@ import numpy as np
 
 import stationary as st
 from stationary.cli.answer import Answer, Missing, Mistyped
+from stationary.cli.motions import SHOWN, along, coordinates, motion_answer
 from stationary.cli.tables import facts, number, table, write_csv
 from stationary.errors import say
 
 Command = Callable[[st.Model, Any], Answer]
 ASKED: dict[str, Command] = {}
-
-# Coordinates and changes that a terminal shows.
-_SHOWN, _LISTED = 12, 20
 
 
 def command(name: str) -> Callable[[Command], Command]:
@@ -74,6 +72,16 @@ def _range(text: str, option: str) -> tuple[float, float]:
         ) from None
 
 
+# What a question asks for by a key.
+_UNTOLD = {
+    "within": "where to look",
+    "parameter": "which parameter moves",
+    "span": "from where to where",
+    "of": "what to bound",
+    "pushes": "what was measured",
+}
+
+
 def _given(model: st.Model, question: str, needed: dict[str, str], **typed: Any) -> dict[str, Any]:
     """Return what was typed with a question; refuse it if something is missing in the file too."""
     given = {key: value for key, value in typed.items() if value is not None}
@@ -81,20 +89,28 @@ def _given(model: st.Model, question: str, needed: dict[str, str], **typed: Any)
         if key not in {**model.questions.get(question, {}), **given}:
             raise Mistyped(
                 say(
-                    f"'{question}' needs a {key}.",
+                    f"'{question}' is not told {_UNTOLD[key]}.",
                     f"Found neither {option} nor '{key}' in [{question}] of the file.",
-                    f"Add {option}, or a table [{question}] to the file.",
+                    f"Add {option}, or {key} = … in a table [{question}] of the file.",
                 )
             )
     return given
 
 
+def _few(names: Any) -> str:
+    """List names, of many the first ones."""
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
+
+
+def _omitted(rows: list[Any]) -> str:
+    """Say where the rest of a long table is."""
+    few = 2 * SHOWN
+    return f"\n{few} of {len(rows)} modes shown; -o FILE.csv has all" if len(rows) > few else ""
+
+
 def _name(model: st.Model) -> str:
     return model.system.name or "the system"
-
-
-def _coordinates(system: st.System) -> list[str]:
-    return [c.name for c in system.scalars()]
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -155,7 +171,7 @@ _YES_NO = {True: "yes", False: "no", None: "not decided"}
 
 def _rest_facts(rest: st.Equilibrium) -> dict[str, Any]:
     return {
-        "q": dict(zip(_coordinates(rest.system), rest.q.tolist())),
+        "q": dict(zip(coordinates(rest.system), rest.q.tolist())),
         "energy": rest.energy,
         "stable": rest.stable,
         "stability": str(rest.stability),
@@ -176,7 +192,7 @@ def _with_unit(model: st.Model, name: str) -> str:
 def _rest_columns(
     model: st.Model, rests: list[st.Equilibrium]
 ) -> tuple[list[str], list[list[Any]]]:
-    names = [_with_unit(model, name) for name in _coordinates(rests[0].system)] if rests else []
+    names = [_with_unit(model, name) for name in coordinates(rests[0].system)] if rests else []
     head = [
         *names,
         "energy (J)" if model.units else "energy",
@@ -198,9 +214,13 @@ def statics(model: st.Model, options: Any) -> Answer:
     """Find a state of rest."""
     rest = model.ask("statics", **_given(model, "statics", {}, kind=options.kind))
     known = {"system": model.system.name, **_rest_facts(rest)}
-    shown = list(known["q"].items())
-    entries = [(name, number(value, 10)) for name, value in shown[:_SHOWN]]
-    if len(shown) > _SHOWN:
+    shown = [(str(e), float(rest[e])) for e in along(model)] or list(known["q"].items())
+    # What no force decides, or what is nothing beside the largest of its kind, is rounding.
+    sizes = np.abs([value for _, value in shown])
+    known_to = max(rest.known_to, float(np.finfo(float).eps) * np.max(sizes, initial=0.0))
+    entries = [(_with_unit(model, name), "0" if abs(value) <= known_to else number(value, 10))
+               for name, value in shown[:SHOWN]]  # fmt: skip
+    if len(shown) > SHOWN:
         entries.append(("…", f"{len(shown)} coordinates in all"))
     entries += [tuple(line.strip().split("  ", 1)) for line in str(rest).splitlines()[1:]]
     title = f"{_name(model)} rests, {rest.told}, at"
@@ -224,8 +244,11 @@ def equilibria(model: st.Model, options: Any) -> Answer:
     title = f"{len(rests)} state{'s' * (len(rests) != 1)} of rest of {_name(model)}"
     columns = range(len(head)) if few else [0, 1, 2, *range(len(head) - 4, len(head))]
     body = [[row[k] for k in columns] for row in rows]
-    shown = table(title, [head[k] for k in columns], body,
-                  rests.searched)  # fmt: skip
+    if any(rest.family for rest in rests):
+        head = [*head, "family"]
+        columns = [*columns, len(head) - 1]
+        body = [[*row, str(rest.family or "")] for row, rest in zip(body, rests)]
+    shown = table(title, [head[k] for k in columns], body, rests.searched)
     known = {"system": model.system.name, "complete": rests.complete,
              "equilibria": [_rest_facts(rest) for rest in rests]}  # fmt: skip
     return Answer([shown], known, {"csv": lambda path: write_csv(path, head, rows)})
@@ -251,8 +274,8 @@ def linearize(model: st.Model, options: Any) -> Answer:
     ]  # fmt: skip
     shown = table(f"{_name(model)} is {lin.stability}",
                   ("mode", "eigenvalue (1/s)", "frequency (Hz)", "damping ratio"),
-                  [[str(row[0]), *row[1:]] for row in rows],
-                  "states: " + ", ".join(lin.states))  # fmt: skip
+                  [[str(row[0]), *row[1:]] for row in rows[: 2 * SHOWN]],
+                  f"states: {_few(lin.states)}" + _omitted(rows))  # fmt: skip
 
     def picture(path: Path) -> None:
         lin.plot(_name(model)).savefig(path)
@@ -300,7 +323,7 @@ def continue_(model: st.Model, options: Any) -> Answer:
             table("special points", ("kind", diagram.parameter),
                   [[s.kind, number(s.parameter, 12)] for s in diagram.special])
         )  # fmt: skip
-    names = _coordinates(model.system)
+    names = coordinates(model.system)
     known = {
         "system": model.system.name,
         "parameter": diagram.parameter,
@@ -334,97 +357,6 @@ def simulate(model: st.Model, options: Any) -> Answer:
     return motion_answer(model, model.ask("simulate", **given), options, expressions)
 
 
-def motion_answer(
-    model: st.Model, motion: st.Motion, options: Any, expressions: list[Any]
-) -> Answer:
-    """Show a motion: its ends and its evidence; write it in any form."""
-    code = 0 if motion.success else 130 if motion.status == "interrupted" else 4
-    names = _coordinates(model.system)
-    columns: dict[str, np.ndarray] = {"t": motion.t}
-    if expressions:
-        columns |= {str(e): np.asarray(motion[e], dtype=float) for e in expressions}
-    else:
-        columns |= {name: motion.q[:, i] for i, name in enumerate(names)}
-        columns |= {f"{name}.dot": motion.v[:, i] for i, name in enumerate(names)}
-    columns |= {"energy": motion.energy, "balance": motion.balance}
-    columns |= {f"lam[{name}]": motion.lam[:, k] for k, name in enumerate(motion.lam.names)}
-    if isinstance(motion, st.Touched):
-        columns |= _touching(motion)
-    ends = [
-        [_labelled(motion, name), values[0], values[-1], values.min(), values.max()]
-        for name, values in list(columns.items())[1:]
-        if name != "balance"
-    ]
-    # What the sum of energies is not known to, or no quantity beside its largest, is rounding.
-    largest = np.max(np.abs([motion.kinetic, motion.potential]))
-    energy = min(motion.residual["energy"], 1e-14 * largest)
-    for row in ends:
-        known_to = float(np.finfo(float).eps) * max(map(abs, row[1:]))
-        if row[0] == _labelled(motion, "energy"):
-            known_to = max(known_to, energy)
-        row[1:] = [0.0 if abs(value) <= known_to else value for value in row[1:]]
-    few = ends[: 2 * _SHOWN]
-    note = "" if len(few) == len(ends) else f"{len(few)} of {len(ends)} quantities shown"
-    head, *evidence = str(motion).splitlines()
-    shown = [
-        table(head, ("quantity", "first", "last", "least", "greatest"), few, note),
-        "\n".join(evidence),
-    ]
-    happened = _happened(motion)
-    if happened:
-        few, note = happened[:_LISTED], ""
-        if len(happened) > len(few):
-            note = f"{len(few)} of {len(happened)} shown; --json lists all"
-        shown.append(table("What happened", ("t", "what", "where", "impulse"), few, note))
-    known = {
-        "system": model.system.name, "status": str(motion.status),
-        "message": motion.status.message, "method": motion.method, "steps": motion.steps,
-        "residual": motion.residual, "redundant": motion.redundant, "columns": columns,
-    }  # fmt: skip
-    if happened:
-        keys = ("t", "kind", "name", "impulse")
-        known["changes"] = [dict(zip(keys, row)) for row in happened]
-    rows = np.column_stack(list(columns.values()))
-    files: dict[str, Any] = {
-        "csv": lambda path: write_csv(path, [_labelled(motion, name) for name in columns], rows),
-        "nc": lambda path: motion.to_xarray().to_netcdf(path, engine="scipy"),
-        "toml": lambda path: st.save(model, path),
-    }
-    files |= {e: lambda path: (motion.plot(*expressions) if options.view == "plot" else
-                               motion.show(options.view)).savefig(path)
-              for e in ("png", "svg", "pdf")}  # fmt: skip
-    files |= {e: lambda path: motion.animate(path, fps=options.fps, forces=options.forces)
-              for e in ("gif", "html")}  # fmt: skip
-    return Answer(shown, known, files, code)
-
-
-def _touching(motion: st.Touched) -> dict[str, np.ndarray]:
-    """Return forces of friction over time, and what friction and impacts have taken."""
-    columns: dict[str, np.ndarray] = {"work": motion.work, "heat": motion.heat,
-                                   "struck_off": motion.struck_off}  # fmt: skip
-    for name, values in motion.forces.items():
-        flat = values.reshape(len(motion.t), -1)
-        for k in range(flat.shape[1]):
-            entry = f"[{k}]" if flat.shape[1] > 1 else ""
-            columns[f"friction[{name}]{entry}"] = flat[:, k]
-    return columns
-
-
-def _happened(motion: Any) -> list[list[Any]]:
-    """Return the changes of a motion that touches, and named events, in their order."""
-    rows = [[c.t, c.kind, c.name, c.impulse] for c in getattr(motion, "changes", ())]
-    events: Any = getattr(motion, "events", ())
-    for name, times in zip(getattr(events, "names", ()), events):
-        rows += [[float(t), "event", name or "", 0.0] for t in times]
-    return sorted(rows, key=lambda row: row[0])
-
-
-def _labelled(motion: st.Motion, name: str) -> str:
-    """Write a quantity with its SI unit, where the file has units."""
-    unit = motion.unit(name)
-    return f"{name} ({unit})" if unit else name
-
-
 @command("slide")
 def slide(model: st.Model, options: Any) -> Answer:
     """Find how it slides: along a span, or at the start alone."""
@@ -435,14 +367,14 @@ def slide(model: st.Model, options: Any) -> Answer:
     step = model.ask("slide", **given)
     if not isinstance(step, st.Step):
         return motion_answer(model, step, options, expressions)
-    names = _coordinates(model.system)
+    names = coordinates(model.system)
     known = {
         "system": model.system.name, "status": str(step.status), "power": step.power,
         "velocities": {name: step[f"{name}.dot"] for name in names}, "unique": step.unique,
         "forces": step.forces, "lam": np.asarray(step.lam), "gap": step.gap,
         "residual": step.residual,
     }  # fmt: skip
-    rows = [[f"{name}.dot", known["velocities"][name]] for name in names[: 2 * _SHOWN]]
+    rows = [[f"{name}.dot", known["velocities"][name]] for name in names[: 2 * SHOWN]]
     head, *evidence = str(step).splitlines()
     return Answer([table(head, ("velocity", "value"), rows), "\n".join(evidence)], known,
                   {"csv": lambda path: write_csv(path, ("velocity", "value"), rows)})  # fmt: skip
@@ -464,7 +396,7 @@ def modes(model: st.Model, options: Any) -> Answer:
         rows,
         note,
     )
-    names = _coordinates(model.system)
+    names = coordinates(model.system)
     known = {"system": model.system.name, "frequencies": modal.frequencies, "growth": modal.growth,
              "stable": modal.stable, "residual": modal.residual, "coordinates": names,
              "shapes": modal.vectors}  # fmt: skip
@@ -485,7 +417,7 @@ def _lines(bounded: Any) -> list[tuple[str, str]]:
 @command("bounds")
 def bounds(model: st.Model, options: Any) -> Answer:
     """Bound what a part does over all pressures."""
-    needed = {"of": "--of"}
+    needed = {"of": "--of WHAT"}
     typed = _given(model, "bounds", needed, of=options.of, prove=options.prove)
     ends: st.PressureBounds = model.ask("bounds", **typed)
     known = {"system": model.system.name, "of": ends.of, "low": ends.low, "high": ends.high,
@@ -517,7 +449,7 @@ def weigh(model: st.Model, options: Any) -> Answer:
             )
         given["pushes"] = st.Push.from_csv(options.pushes, outline=outline, radius=radius)
     fit: st.FittedPressure = model.ask(
-        "weigh", **_given(model, "weigh", {"pushes": "--pushes"}, **given)
+        "weigh", **_given(model, "weigh", {"pushes": "--pushes FILE.csv"}, **given)
     )
     known = {"system": model.system.name, "status": str(fit.status), "points": fit.points,
              "weights": fit.weights, "intervals": fit.intervals, "centre": fit.centre,

@@ -14,6 +14,8 @@ def _each_set(match: re.Match[str]) -> str:
 
 # In order: what is written in Python, and what is typed or written into the file instead.
 _RULES: list[tuple[str, Any]] = [
+    (r"st\.(simulate|quasistatics)\(…\)\.animate\('([\w.]+)'\)", r"st.\1 with -o \2"),
+    (r"motion\.animate\('([\w.]+)'\)", r"st.simulate with -o \1"),
     (r";? ?throw=False returns[^.;]*", ""),
     (r"(?:params|inputs|start)=\{([^}]*)\}", _each_set),
     (r"at=\{['\"]?(\w+)['\"]?: ([^}]*)\}", r"--at \1=\2"),

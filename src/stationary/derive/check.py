@@ -431,7 +431,11 @@ def _reasons_for_loss(eq: Equations, s: System, L: sp.Expr, losses: Rough) -> tu
     reasons += [text for text, p in power.items() if not vanish((sp.S(p),))[0]]
     rubs, hits = ([str(x.name) for x in kind] for kind in (losses.friction, losses.contacts))
     reasons += [f"friction {_listed(rubs)} takes energy"] if rubs else []
-    reasons += [f"contact {_listed(hits)} may take energy in impacts"] if hits else []
+    reasons += (
+        [f"contact{'s' * (len(hits) > 1)} {_listed(hits)} may take energy in impacts"]
+        if hits
+        else []
+    )
     moved = [(c, R.diff(t) != 0 or R.has(Input)) for c in s.constraints for R in c.R]
     at_rest = {c.dot: sp.S.Zero for c in q}
     moved += [(c, e.xreplace(at_rest) != 0 or e.has(Input)) for c in s.pfaffian for e in c.expr]

@@ -36,7 +36,7 @@ from stationary.derive.virtual_work import (
 )
 from stationary.model.space.rotation import Entry
 from stationary.model.symbols import Acceleration, Coordinate, Velocity, t
-from stationary.model.system import System
+from stationary.model.system import System, follower
 from stationary.model.terms import Constraint, Friction
 
 
@@ -259,7 +259,8 @@ def _refuse_unsmooth(system: System) -> None:
             f"{kind} '{term.name}' has no place in Lagrange's equations.",
             f"Found {str(term).removeprefix(f'{term.name}: ')}; its force is no expression of "
             "coordinates, velocities and time.",
-            "State the system without it to read the rest; st.simulate follows it all the same.",
+            "State the system without it to read the rest; "
+            f"{follower(system)} follows it all the same.",
         )
 
 

@@ -17,7 +17,7 @@ from stationary.model.built_once import Shared
 from stationary.model.contents import contents
 from stationary.model.graphs import nodes
 from stationary.model.symbols import Coordinate, Velocity, rate
-from stationary.model.system import System, require, written_out
+from stationary.model.system import System, follower, require, written_out
 from stationary.model.terms import ENERGIES, TERMS, Drag, Load
 
 #: What is said where the bound on algebra was reached.
@@ -72,7 +72,7 @@ def readable(system: System) -> System:
                 f"the statement is too large to be read: its {label} is.",
                 f"Found {size:.3g} terms and factors with definitions put in and rows written out, "
                 f"expected at most {graphs.LARGE}.",
-                "Ask for numbers, as by simulate or statics; they need no such form.",
+                "Ask for numbers, as by st.simulate or st.statics; they need no such form.",
             )
     repeats = any(contents(getattr(system, kind)).sums for kind in ENERGIES) or any(
         term.table is not None for kind in TERMS for term in getattr(system, kind)
@@ -81,7 +81,7 @@ def readable(system: System) -> System:
         refuse(
             f"{system.name or 'the system'} is too large to be read.",
             f"Found repetitions over {system.size} coordinates, expected at most {READABLE}.",
-            "Use st.compile or st.simulate to run it, or state a smaller one to read.",
+            f"Use {follower(system)} to run it, or state a smaller one to read.",
         )
     arrays = any(isinstance(c, Array) for c in system.coordinates)
     shares = any(isinstance(n, Shared) for _, e in system.expressions() for n in nodes(e))

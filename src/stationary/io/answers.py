@@ -71,7 +71,8 @@ def _law(model: Model, what: str, course: Any, known: set[str]) -> Any:
 
 def rest_start(model: Model) -> dict[str, Any]:
     """Return the start without velocities: a guess of a state of rest."""
-    return {k: v for k, v in model.start.items() if not str(k).endswith(".dot")}
+    rates = (".dot", ".omega")
+    return {k: v for k, v in model.start.items() if not str(k).endswith(rates)}
 
 
 # -- reading --------------------------------------------------------------------------------------

@@ -255,6 +255,11 @@ def require(system: Any) -> None:
     )
 
 
+def follower(system: System) -> str:
+    """Return what follows a system over time: without kinetic energy it slides, and never flies."""
+    return "st.quasistatics" if system.kinetic == 0 else "st.simulate"
+
+
 def written_out(system: System) -> System:
     """Return the same system with every repetition written out, coordinate by coordinate.
 

@@ -10,10 +10,9 @@ import sympy as sp
 
 from stationary.derive.graph import Graph
 from stationary.lower.expressions import at_state
-from stationary.model.interpolation import in_coordinates
 from stationary.model.symbols import from_dynamicsymbols
 from stationary.model.system import System
-from stationary.result.fields import FieldFunction, checked
+from stationary.result.fields import FieldFunction, at_points, checked
 from stationary.result.multipliers import Multipliers
 from stationary.result.numbers import eigenvalues, evidence, written
 from stationary.result.stability import Stability
@@ -107,7 +106,7 @@ class Equilibrium(AbstractShown):
             return turned
         if isinstance(key, (tuple, list)):
             return np.array([self[k] for k in key])
-        key = in_coordinates(self.system, key)
+        key = at_points(self.system, key, self.params)
         if isinstance(key, sp.Expr) and not isinstance(key, sp.Symbol):
             at_rest, e = np.zeros_like(self.q), from_dynamicsymbols(key)
             return at_state(self.graph.layout, e, self.t, self.q, at_rest, self.params)

@@ -15,17 +15,19 @@ from stationary.derive.from_sympy import Translator
 from stationary.errors import StatementError
 from stationary.lower.inputs import translate
 from stationary.lower.kernel import graph_of
-from stationary.model.fields import Field, Position, fields_in
+from stationary.model.fields import Field, Position, fields_in, points_in
 from stationary.model.interpolation import (
     Interpolation,
     in_coordinates,
     interpolation_of,
+    number_of,
     over_of,
     values_by_name,
 )
 from stationary.model.layout import Layout
 from stationary.model.symbols import Coordinate, Parameter, Velocity
 from stationary.model.symbols import t as time
+from stationary.model.system import System
 from stationary.result.views import AbstractTravels, show
 
 # Points of Gauss's rule in each element, and in the whole interval where there are none.
@@ -264,6 +266,30 @@ def checked(layout: Layout, e: Any) -> sp.Expr:
                 "Discretize with a higher degree.",
             )
     return e
+
+
+def at_points(system: System, key: Any, values: np.ndarray) -> Any:
+    """Replace values of fields, at nodes or between them, by the coordinates of a system."""
+    if not isinstance(key, sp.Basic) or not system.fields:
+        return in_coordinates(system, key)
+    known, between = values_by_name(system, values), {}
+    for point in points_in(key):
+        field = interpolation_of(system, point.field)
+        named = any(point.value.name == c.name for c in system.coordinates)
+        if named or field.basis is None or field.node(point.place) is not None:
+            continue
+        nodes, place = field.positions(known), number_of(point.place, known)
+        if not nodes[0] <= place <= nodes[-1]:
+            raise StatementError(
+                f"the field '{point.field}' is not known at that position.",
+                f"Found {point}, expected positions from {nodes[0]:g} to {nodes[-1]:g}.",
+                "Give positions of its interval.",
+            )
+        row = matrix(field, point.order, np.array([place]), known).tocoo()
+        between[point] = sp.Add(
+            *(x * field.expression(int(k), point.rate) for k, x in zip(row.col, row.data) if x)
+        )
+    return in_coordinates(system, key.xreplace(between))
 
 
 def matrix(

@@ -18,7 +18,6 @@ from stationary.lower.inputs import Drives
 from stationary.lower.kernel import AbstractKernel, numeric
 from stationary.model.arrays import Array
 from stationary.model.graphs import renamed
-from stationary.model.interpolation import in_coordinates
 from stationary.model.symbols import (
     Acceleration,
     Coordinate,
@@ -30,7 +29,7 @@ from stationary.model.symbols import (
 from stationary.model.symbols import t as time
 from stationary.model.system import System
 from stationary.model.terms import vector
-from stationary.result.fields import FieldFunction, checked
+from stationary.result.fields import FieldFunction, at_points, checked
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.result.views import STAYS, AbstractShown, AbstractTravels, show
@@ -219,7 +218,7 @@ class AbstractMotion(AbstractShown):
 
     def __getitem__(self, key: Any) -> Any:
         if self.system.fields and isinstance(key, (sp.Basic, str)):
-            key = in_coordinates(self.system, key)
+            key = at_points(self.system, key, self.params)
         turned = self.kernel.layout.looked_up(key, self.q, self.v)
         if turned is not None:
             return turned

@@ -56,7 +56,7 @@ def sliding_of(system: System) -> Sliding:
                 f"friction '{term.name}' has a larger limit at rest.",
                 f"Found static={static} beside limit={term.limit}: it sticks and slips, and "
                 "inertia decides how.",
-                "Use simulate, or leave static out.",
+                "Use st.simulate, or leave static out.",
             )
     return Sliding(graph_of(system))
 

@@ -1,0 +1,75 @@
+"""What the command line prints is what a person would say: bounded, in the statement's words."""
+
+from pathlib import Path
+
+import pytest
+import sympy as sp
+
+import stationary as st
+from stationary.cli import main
+
+_DOCS = Path(__file__).parents[2] / "docs" / "model-files.md"
+
+
+def block(title):
+    """Return the file of the documentation that is called so."""
+    files = [part.split("```")[0] for part in _DOCS.read_text("utf-8").split("```toml\n")[1:]]
+    return next(text for text in files if title in text)
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def asked(question, text, *options):
+        Path("model.toml").write_text(text, encoding="utf-8")
+        code = main([question, "model.toml", *options])
+        printed = capsys.readouterr()
+        return code, printed.out + printed.err
+
+    return asked
+
+
+def test_a_law_of_an_input_brings_its_own_parameters_to_a_live_page(ask):
+    code, _ = ask("live", block("cart with pendulum"), "-o", "page.html")
+    assert code == 0 and "<!doctype html>" in Path("page.html").read_text("utf-8")
+
+
+def test_a_spinning_top_is_asked_where_it_rests(ask):
+    code, printed = ask("statics", block('rotations = ["R"]'))
+    assert code == 0 and "family" in printed
+
+
+def test_what_a_rope_does_by_rounding_alone_is_zero(ask):
+    code, printed = ask("statics", block('name = "rope"'))
+    values = [line.split()[1] for line in printed.splitlines() if line.startswith("  r[")]
+    assert code == 0 and "e-" not in "".join(values) and "-0.1" in values
+
+
+def test_a_string_is_told_along_its_length_and_in_few_lines(ask):
+    text = (
+        block("string with a bead") + '\n[start]\nu = "X*(1-X)/100"\n[simulate]\nspan = [0, 0.001]'
+    )
+    code, printed = ask("simulate", text)
+    assert code == 0 and "energy (J)" in printed and "u(1/4)" in printed and "u[3]" not in printed
+    code, printed = ask("linearize", text)
+    assert code == 0 and len(printed.splitlines()) < 40 and "24 of 238 modes shown" in printed
+
+
+@pytest.mark.parametrize("question", ["equations", "live"])
+def test_what_only_slides_is_not_advised_to_fly(ask, question):
+    code, printed = ask(question, block("pushed card"))
+    assert code == 3 and "'stationary slide'" in printed and "simulate" not in printed
+
+
+def test_a_field_is_known_between_its_nodes():
+    X, L = st.positions("X"), st.parameters(L=2.0)
+    w = st.field("w", over=(X, 0, L))
+    held = {w.at(0): 0, w.diff(X).at(0): 0}
+    beam = st.Continuum(potential=w.diff(X, 2) ** 2 / 2, loads=[st.Load(1, on=w.at(L))], fixed=held)
+    rest = st.statics(st.discretize(beam, elements=7, degree=3))
+    # Gere and Goodno, Mechanics of Materials, table H-1: a cantilever with a force at its end.
+    for x in (0.3, L / 3, L - 0.01):
+        place = float(sp.sympify(x).subs(L, 2.0))
+        assert rest[w.at(x)] == pytest.approx(place**2 * (6 - place) / 6, rel=1e-9)
+        assert rest[w.diff(X).at(x)] == pytest.approx(place * (4 - place) / 2, rel=1e-9)
