@@ -344,6 +344,17 @@ def test_dry_friction_by_a_sign_comes_to_rest_and_stays(method, atol):
 
 
 @methods
+def test_friction_by_a_sign_tells_its_digits_from_a_start_on_its_border(method, atol):
+    rubbing = st.System(
+        kinetic=x.dot**2 / 2, potential=x**2 / 2, loads=[st.Load(-0.3 * st.sign(x.dot), on=x)]
+    )
+    # The start that is disturbed to tell them leaves the border that it is beside at once.
+    motion = st.simulate(rubbing, span=(0, 10), start={x: 1.3}, method=method)
+    assert motion[x][-1] == pytest.approx(0.1, abs=atol)
+    assert 8 < motion.digits <= 16
+
+
+@methods
 @pytest.mark.parametrize("stated", ["load", "dissipation"])
 def test_what_sticks_slips_when_it_is_pushed_enough(method, atol, stated):
     law: Any = (

@@ -364,12 +364,13 @@ def _piece(ode: Ode, times: np.ndarray, states: np.ndarray, steps: int, dense: b
     n = ode.kernel.size
     rates = np.array([ode.f(t, y) for t, y in zip(times, states)])
     q, v, a = states[:, :n], states[:, n : 2 * n], rates[:, n : 2 * n]
-    position = BPoly.from_derivatives(times, np.stack([q, v, a], axis=1))
+    # Ways from the first node: velocities that follow from them lose nothing to where it is.
+    position = BPoly.from_derivatives(times, np.stack([q - q[0], v, a], axis=1))
     work = BPoly.from_derivatives(times, np.stack([states[:, 2 * n :], rates[:, 2 * n :]], axis=1))
     velocity = position.derivative()
 
     def evaluate(ts: np.ndarray) -> np.ndarray:
-        between = np.hstack([position(ts), velocity(ts), work(ts)])
+        between = np.hstack([q[0] + position(ts), velocity(ts), work(ts)])
         # At the nodes the solution itself, not its interpolation.
         at = np.minimum(np.searchsorted(times, ts), len(times) - 1)
         exact = times[at] == ts
