@@ -5,7 +5,7 @@ import pytest
 
 import stationary as st
 from stationary.many.design import as_design
-from stationary.many.engines import plain, rests
+from stationary.many.engines import on_arrays, plain, rests
 from stationary.many.keep import as_keeps
 from stationary.many.question import as_question
 
@@ -53,7 +53,7 @@ def test_the_answer_is_the_same_in_every_unit(length):
 
 
 def test_what_does_not_go_straight_down_is_asked_by_itself(monkeypatch):
-    monkeypatch.setattr(rests, "_FEWEST", 2)
+    monkeypatch.setattr(on_arrays, "_FEWEST", 2)
     # Two wells: what starts on the hill between them, or has none, is no plain case.
     wells = st.System(potential=x**4 / 4 - k * x**2 / 2)
     over = {k: np.array([0.5, 1.5]), x: np.linspace(-2, 2, 5)}

@@ -111,7 +111,6 @@ class Mechanics:
         A = _pattern(slope) if slope is not None else sparse.csc_matrix((0, n))
         H = _pattern(mass) + (A.T @ A if self.sizes else 0 * sparse.eye(n))
         weights = (10.0 ** (2 * np.array(self.sizes))).tolist() if self.sizes else None
-        rows = functions["constraints"] if m else None
         return {
             "n": n,
             "m": m,
@@ -120,7 +119,7 @@ class Mechanics:
             "inputs": [u.name for u in self.system.inputs],
             "mass": _entries(mass),
             "slope": _entries(slope) if slope is not None else {"row": [], "col": []},
-            "holonomic": _holonomic(rows) if rows is not None else [],
+            "holonomic": layout.holonomic.tolist(),
             "order": saddle_order(H, A).tolist(),
             "weights": weights,
             "ways": self.ways.tolist(),
@@ -230,13 +229,6 @@ def _entries(pattern: ca.Sparsity) -> dict[str, list[int]]:
 def _pattern(pattern: ca.Sparsity) -> sparse.csc_matrix:
     ones = np.ones(pattern.nnz())
     return sparse.csc_matrix((ones, pattern.row(), pattern.colind()), shape=pattern.shape)
-
-
-def _holonomic(constraints: ca.Function) -> list[bool]:
-    """Tell rows that hold places from those that hold velocities alone."""
-    arguments = constraints.sx_in()
-    R = ca.densify(constraints.call(arguments)[0])
-    return [not R[r].is_zero() for r in range(R.numel())]
 
 
 def _tableau() -> dict[str, Any]:

@@ -15,7 +15,9 @@ import numpy as np
 from stationary.lower.features import near_zero
 from stationary.lower.instructions import kinks
 from stationary.many.motions import Motions
+from stationary.many.reduce import summits
 from stationary.many.vectors import evaluate
+from stationary.solve.motion.zero_passages import zeros
 
 # Looks through which a polynomial runs.
 _NODES = 6
@@ -25,6 +27,7 @@ _PLACES = 3
 
 # How often the place of an extreme is divided by four: where it is round, and where it is pointed.
 _ROUNDS = (10, 24)
+_LOOKS = 9
 
 # A value that is zero to these many last digits of what it is summed from.
 _ROUNDING = 64 * np.finfo(float).eps
@@ -124,9 +127,8 @@ class Looks:
         lanes = np.flatnonzero(any_ & ~doubt)
         if len(lanes):
             place = at[lanes]
-            moments[lanes] = _zero(
-                self._course(e, lanes, place), self.t[place, lanes], self.t[place + 1, lanes]
-            )
+            ends = self.t[place, lanes], self.t[place + 1, lanes]
+            moments[lanes] = zeros(self._course(e, lanes, place), *ends, np.arange(len(lanes)))
         return moments, doubt
 
     def extreme(self, e: Any, sign: int) -> np.ndarray:
@@ -148,7 +150,9 @@ class Looks:
             course = self._course(e, lanes, place)
             a, b = self.t[place - 1, lanes], self.t[np.minimum(place + 1, len(g) - 1), lanes]
             rounds = _ROUNDS[bool(kinks(self._function(e)))]
-            np.maximum.at(best, lanes, _summit(course, a, b, sign, rounds))
+            which = np.arange(len(lanes))[:, None]
+            tops = summits(lambda times: sign * course(times, which), a, b, rounds, _LOOKS)
+            np.maximum.at(best, lanes, tops)
         return sign * best
 
     def mean(self, e: Any) -> np.ndarray:
@@ -228,30 +232,6 @@ class _Pieces:
         for k in range(len(self._c) - 2, -1, -1):
             states = states * (s - self._z[which, k])[:, None] + self._c[k][which]
         return states
-
-
-def _zero(course: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    from scipy.optimize.elementwise import find_root
-
-    which = np.arange(len(a), dtype=float)
-    eps = np.finfo(float).eps
-    close = {"xatol": eps * float(np.min(b - a)), "xrtol": 2 * eps, "fatol": 0.0, "frtol": 0.0}
-    with np.errstate(all="ignore"):
-        return np.asarray(find_root(course, (a, b), args=(which,), tolerances=close).x)
-
-
-def _summit(course: Any, a: np.ndarray, b: np.ndarray, sign: int, rounds: int) -> np.ndarray:
-    """Return the largest value between pairs of times, by looking ever more closely."""
-    which = np.arange(len(a))
-    shares = np.linspace(0, 1, 9)
-    best = np.full(len(a), -np.inf)
-    for _ in range(rounds):
-        times = a[:, None] + (b - a)[:, None] * shares
-        heights = sign * course(times, which[:, None])
-        k = heights.argmax(axis=1)
-        best = np.maximum(best, heights[which, k])
-        a, b = times[which, np.maximum(k - 1, 0)], times[which, np.minimum(k + 1, 8)]
-    return best
 
 
 @lru_cache(maxsize=64)

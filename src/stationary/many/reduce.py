@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import sympy as sp
 from scipy.interpolate import make_interp_spline
-from scipy.optimize import brentq
 
 from stationary.errors import StatementError, did_you_mean
 from stationary.many.keep import Attribute, Call, End, First, Keep, Mean, Most, Values
@@ -16,6 +15,7 @@ from stationary.model.symbols import Parameter
 from stationary.result.diagram import Diagram
 from stationary.result.trajectory import AbstractMotion
 from stationary.solve.motion.events import Event
+from stationary.solve.motion.zero_passages import zeros
 
 # Looks into an interval, and how often the part around the best one is looked into again.
 _LOOKS = 15
@@ -178,10 +178,9 @@ def crossing(course: Course, t: np.ndarray, f: np.ndarray, direction: int) -> fl
         at = at[(f[at] < 0) == (direction > 0)]
     if not len(at):
         return np.nan
-    a, b = t[at[0]], t[at[0] + 1]
     if f[at[0] + 1] == 0:
-        return float(b)
-    return float(brentq(lambda x: float(course(np.array([x]))[0]), a, b, xtol=1e-14 * (b - a)))
+        return float(t[at[0] + 1])
+    return float(zeros(course, t[at[:1]], t[at[:1] + 1])[0])
 
 
 def extreme(course: Course, t: np.ndarray, f: np.ndarray, sign: int) -> float:
@@ -200,17 +199,24 @@ def extreme(course: Course, t: np.ndarray, f: np.ndarray, sign: int) -> float:
     places = places[np.argsort(-f[places], kind="stable")][:_MOST_PLACES]
     low = t[np.maximum(places - 1, 0)]
     high = t[np.minimum(places + 1, len(t) - 1)]
-    best = f[places]
-    shares = np.linspace(0, 1, _LOOKS)
-    for _ in range(_ROUNDS):
-        times = low[:, None] + (high - low)[:, None] * shares
-        heights = sign * course(times.ravel()).reshape(times.shape)
-        k = np.argmax(heights, axis=1)
-        rows = np.arange(len(places))
-        best = np.maximum(best, heights[rows, k])
-        low = times[rows, np.maximum(k - 1, 0)]
-        high = times[rows, np.minimum(k + 1, _LOOKS - 1)]
-    return sign * float(best.max())
+    tops = summits(
+        lambda times: sign * course(times.ravel()).reshape(times.shape), low, high, _ROUNDS, _LOOKS
+    )
+    return sign * float(max(f[places].max(), tops.max()))
+
+
+def summits(
+    heights: Course, low: np.ndarray, high: np.ndarray, rounds: int, looks: int
+) -> np.ndarray:
+    """Return the largest values between pairs of times, by looking ever more closely."""
+    rows, best = np.arange(len(low)), np.full(len(low), -np.inf)
+    for _ in range(rounds):
+        times = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, looks)
+        values = heights(times)
+        k = values.argmax(axis=1)
+        best = np.maximum(best, values[rows, k])
+        low, high = times[rows, np.maximum(k - 1, 0)], times[rows, np.minimum(k + 1, looks - 1)]
+    return best
 
 
 def average(course: Course, t: np.ndarray, f: np.ndarray, jumps: Sequence[float] = ()) -> float:

@@ -50,17 +50,7 @@ def motions(
     for level in levels:
         eps = level * speed
         for _ in range(6 if level > 1e-5 else 10):
-            gradient, hessian = _bent(weights, J, v0, z, eps)
-            step = -_solve(hessian, gradient, small)
-            here = _power(weights, J, v0, z, eps)
-            share = np.ones(len(z))
-            fall = (gradient * step).sum(axis=1)
-            for _ in range(12):
-                there = _power(weights, J, v0, z + share[:, None] * step, eps)
-                worse = there > here + 1e-4 * share * fall + 1e-15 * here
-                if not worse.any():
-                    break
-                share[worse] *= 0.4
+            step, share, *_ = _lower(weights, J, v0, z, eps, small)
             z = z + share[:, None] * step
             if np.all(np.abs(step) <= 1e-13 * small + 1e-3 * level * small):
                 break
@@ -97,17 +87,8 @@ def followed(
     for k in range(25):
         if not len(todo):
             break
-        w, A, b, eps = weights[todo], J[todo], v0[todo], 1e-13 * speed[todo]
-        gradient, hessian = _bent(w, A, b, z[todo], eps)
-        step = -_solve(hessian, gradient, small[todo, None])
-        here, fall = _power(w, A, b, z[todo], eps), (gradient * step).sum(axis=1)
-        share = np.ones(len(todo))
-        for _ in range(12):
-            there = _power(w, A, b, z[todo] + share[:, None] * step, eps)
-            worse = there > here + 1e-4 * share * fall + 1e-15 * here
-            if not worse.any():
-                break
-            share[worse] *= 0.4
+        some = (weights[todo], J[todo], v0[todo], z[todo], 1e-13 * speed[todo])
+        step, share, gradient, here = _lower(*some, small[todo, None])
         z[todo] += share[:, None] * step
         moved = np.abs(step).max(axis=1)
         # Steps are short near any foot, at rest or not: there power falls still.
@@ -118,6 +99,21 @@ def followed(
         given = (points, weights[todo], base[todo], free[todo])
         z[todo], resting[todo] = motions(*given, patch=patch)
     return z, resting
+
+
+def _lower(weights, J, v0, z, eps, small):
+    """Return Newton's steps, the shares of them that lead down, the slopes and powers at z."""
+    gradient, hessian = _bent(weights, J, v0, z, eps)
+    step = -_solve(hessian, gradient, small)
+    here, fall = _power(weights, J, v0, z, eps), (gradient * step).sum(axis=1)
+    share = np.ones(len(z))
+    for _ in range(12):
+        there = _power(weights, J, v0, z + share[:, None] * step, eps)
+        worse = there > here + 1e-4 * share * fall + 1e-15 * here
+        if not worse.any():
+            break
+        share[worse] *= 0.4
+    return step, share, gradient, here
 
 
 def _speeds(J, v0, z, eps):

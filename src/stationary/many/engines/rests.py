@@ -7,18 +7,16 @@ method that goes down ends where it does. The others are asked by themselves.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from stationary.derive.graph import Graph
-from stationary.errors import StationaryError
-from stationary.lower.expressions import expression_of
 from stationary.lower.instructions import kinks
 from stationary.lower.kernel import graph_of
 from stationary.many.chunk import Chunk, completed
+from stationary.many.engines.on_arrays import kept_expressions, shared_or_why, varied
 from stationary.many.keep import Attribute, Call, End
 from stationary.many.motions import expressions
 from stationary.many.question import Question
@@ -27,8 +25,8 @@ from stationary.model.symbols import Acceleration, Input, Velocity
 from stationary.result.status import Status
 from stationary.solve.gate import many_answers
 
-# Fewer runs, and systems of more coordinates, are asked one by one.
-_FEWEST, _LARGEST = 64, 24
+# Systems of more coordinates are asked one by one.
+_LARGEST = 24
 
 # Steps of Newton's method, and the part of the way so far that the last one may be.
 _STEPS, _SETTLED = 80, 1e-11
@@ -62,21 +60,12 @@ def refuses(question: Question) -> str | None:
     """Take minima of an energy, if there are many."""
     if question.verb != "statics":
         return f"it answers statics, not {question.verb}"
-    if len(question.design) < _FEWEST:
-        return "there are few runs"
     reason = _rests_of(question)
     return reason if isinstance(reason, str) else None
 
 
-@lru_cache(maxsize=8)
+@shared_or_why
 def _rests_of(question: Question) -> _Rests | str:
-    try:
-        return _rests(question)
-    except StationaryError as error:
-        return str(error).splitlines()[0]
-
-
-def _rests(question: Question) -> _Rests | str:
     system, given = question.system, question.given
     if (
         set(given) - {"start", "params", "t", "kind", "throw"}
@@ -128,22 +117,6 @@ def _energy(graph: Graph, t: float) -> ca.Function:
     return ca.Function("energy", [none, q, p], [every], {"cse": True})
 
 
-def _arrays(
-    question: Question, rests: _Rests, first: int, last: int
-) -> tuple[np.ndarray, np.ndarray]:
-    runs = np.arange(first, last)
-    q = np.tile(rests.start, (len(runs), 1))
-    p = np.tile(rests.values, (len(runs), 1))
-    names = [s.name for s in question.system.parameters]
-    for name, role in question.roles.items():
-        rows = question.design.along(name, runs)
-        if role == "params":
-            p[:, names.index(name)] = rows
-        else:
-            q[:, int(rests.graph.layout.resolve(name, "over")[0])] = rows
-    return q, p
-
-
 def _split(columns: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return columns[:, 0], columns[:, 1 : n + 1], columns[:, n + 1 :].reshape(-1, n, n)
 
@@ -193,7 +166,8 @@ def compute(question: Question, first: int, last: int) -> Chunk:
     """Find where all runs of a chunk rest."""
     rests = _rests_of(question)
     assert isinstance(rests, _Rests)
-    start, p = _arrays(question, rests, first, last)
+    shared = (rests.t, rests.start, np.zeros(0), rests.values)
+    _, start, _, p = varied(question, rests.graph.layout, np.arange(first, last), *shared)
     q, energy, curvature, plain = _newton(rests, start.copy(), p)
     with np.errstate(all="ignore"):
         columns = evaluate(rests.energy, np.zeros(len(q)), q, p)
@@ -216,6 +190,5 @@ def _kept(
         if keep.name == "stable":
             return np.ones(len(q))
         return q[:, rests.graph.layout.offsets[keep.name]].copy()
-    layout, at = rests.graph.layout, (np.full(len(q), rests.t), q, np.zeros_like(q), p)
-    rows = [evaluate(expression_of(layout, e), *at)[:, 0] for e in expressions(keep.what)]
-    return np.stack(rows, -1).reshape(-1, *(keep.shape or ()))
+    at = (np.full(len(q), rests.t), q, np.zeros_like(q), p)
+    return kept_expressions(rests.graph.layout, keep, *at)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property, reduce
 from typing import Any
 
 import casadi as ca
@@ -18,11 +18,10 @@ import numpy as np
 
 from stationary.derive.scope import minimum_power_holds
 from stationary.derive.sliding import Sliding
-from stationary.errors import StationaryError
-from stationary.lower.expressions import expression_of
 from stationary.lower.inputs import drives
 from stationary.many.chunk import Chunk, completed
 from stationary.many.cores import cores
+from stationary.many.engines.on_arrays import kept_expressions, shared_or_why, varied
 from stationary.many.keep import Attribute, Call, End
 from stationary.many.motions import expressions
 from stationary.many.question import Question
@@ -33,8 +32,8 @@ from stationary.solve.gate import many_answers
 from stationary.solve.sliding.instant.least_power import as_time, require_still
 from stationary.solve.sliding.problem.question import sliding_of, terms_of
 
-# Fewer runs, and systems of more velocities, are asked one by one.
-_FEWEST, _LARGEST = 64, 24
+# Systems of more velocities are asked one by one.
+_LARGEST = 24
 
 # Operations of the functions that are evaluated on arrays, at most.
 _LONGEST = 20_000
@@ -95,21 +94,12 @@ def refuses(question: Question) -> str | None:
     """Take pushes against dry friction, if there are many."""
     if question.verb not in ("minimum_power", "minimum_dissipation"):
         return f"it answers minimum_power, not {question.verb}"
-    if len(question.design) < _FEWEST:
-        return "there are few runs"
     reason = _slides_of(question)
     return reason if isinstance(reason, str) else None
 
 
-@lru_cache(maxsize=8)
+@shared_or_why
 def _slides_of(question: Question) -> _Slides | str:
-    try:
-        return _slides(question)
-    except StationaryError as error:
-        return str(error).splitlines()[0]
-
-
-def _slides(question: Question) -> _Slides | str:
     system, given = question.system, question.given
     if set(given) - {"at", "params", "inputs", "t", "throw"}:
         return "an argument asks for more"
@@ -153,27 +143,6 @@ def _slides(question: Question) -> _Slides | str:
     if np.any(v):
         return "the configuration moves"
     return _Slides(sliding, values, q, np.array(driven.numbers, dtype=float), t)
-
-
-def _arrays(question: Question, slides: _Slides, runs: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return t, q, u and p, one row for each run."""
-    layout = slides.sliding.graph.layout
-    shared = (np.array([slides.t]), slides.place, slides.inputs, slides.values)
-    t, q, u, p = (np.tile(x, (len(runs), 1)) for x in shared)
-    parameters = [s.name for s in layout.system.parameters]
-    inputs = [s.name for s in layout.system.inputs]
-    at = question.design.places(runs)
-    for name, (k, values) in question.design.columns.items():
-        rows, role = np.asarray(values, dtype=float)[at[k]], question.roles[name]
-        if role == "t":
-            t[:, 0] = rows
-        elif role == "params":
-            p[:, parameters.index(name)] = rows
-        elif role == "inputs":
-            u[:, inputs.index(name)] = rows
-        else:
-            q[:, layout.resolve(name, "over")[0]] = rows
-    return t, q, u, p
 
 
 def _pushed(slides: _Slides, t: Any, q: Any, u: Any, p: Any) -> tuple[np.ndarray, ...]:
@@ -297,7 +266,8 @@ def compute(question: Question, first: int, last: int) -> Chunk:
     """Find how all runs of a chunk slide, on all cores."""
     slides = _slides_of(question)
     assert isinstance(slides, _Slides)
-    arrays = _arrays(question, slides, np.arange(first, last))
+    shared = (slides.t, slides.place, slides.inputs, slides.values)
+    arrays = varied(question, slides.sliding.graph.layout, np.arange(first, last), *shared)
     parts = [slice(k, k + _TOGETHER) for k in range(0, last - first, _TOGETHER)]
     _ = slides.laws  # made once, before threads share it
     with ThreadPoolExecutor(cores()) as pool:
@@ -309,12 +279,10 @@ def compute(question: Question, first: int, last: int) -> Chunk:
 
 
 def _kept(
-    slides: _Slides, keep: Any, arrays: tuple[np.ndarray, ...], v: np.ndarray, power: np.ndarray,
+    slides: _Slides, keep: Any, arrays: list[np.ndarray], v: np.ndarray, power: np.ndarray,
     heat: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
     if isinstance(keep, Attribute):
         return {"power": power, "dissipated": heat, "unique": np.ones(len(v))}[keep.name].copy()
     t, q, _, p = arrays
-    layout, at = slides.sliding.graph.layout, (t[:, 0], q, v, p)
-    rows = [evaluate(expression_of(layout, e), *at)[:, 0] for e in expressions(keep.what)]
-    return np.stack(rows, -1).reshape(-1, *(keep.shape or ()))
+    return kept_expressions(slides.sliding.graph.layout, keep, t[:, 0], q, v, p)

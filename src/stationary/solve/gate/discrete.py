@@ -8,11 +8,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import scipy.sparse as sparse
-from scipy.sparse.linalg import spsolve
 
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.kernel import AbstractKernel, numeric
 from stationary.solve.gate.finding import Finding, measured
+from stationary.solve.linear import Saddle
 from stationary.solve.motion.ode import Ode, Piece
 
 # What of momenta and velocities may be missing, and how many last digits of places are rounding.
@@ -122,10 +122,8 @@ def _free(off: np.ndarray, slopes: np.ndarray, roots: np.ndarray) -> np.ndarray:
     if A.shape[1] * A.shape[2] > _SMALL:
         rest = np.empty_like(off)
         for k, some in enumerate(A):
-            some = sparse.csc_matrix(some)
-            saddle = sparse.block_array([[sparse.eye_array(off.shape[1]), some.T], [some, None]])
-            right = np.append(off[k] / roots, np.zeros(some.shape[0]))
-            rest[k] = spsolve(saddle.tocsc(), right)[: off.shape[1]] * roots
+            saddle = Saddle(sparse.eye(off.shape[1], format="csc"), sparse.csc_matrix(some))
+            rest[k] = saddle.solve(off[k] / roots, np.zeros(len(some)))[0] * roots
         return rest
     basis = np.linalg.qr(A.transpose(0, 2, 1))[0]
     along = np.einsum("kij,ki->kj", basis, off / roots)

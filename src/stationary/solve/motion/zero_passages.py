@@ -26,19 +26,22 @@ def passages(course: Course, times: np.ndarray, g: np.ndarray, direction: int = 
     at = np.flatnonzero((g[:-1] != 0) & (np.sign(g[:-1]) != np.sign(g[1:])))
     if direction:
         at = at[(g[at] < 0) == (direction > 0)]
-    return _zeros(course, times[at], times[at + 1]) if len(at) else np.empty(0)
+    return zeros(course, times[at], times[at + 1]) if len(at) else np.empty(0)
 
 
-def _zeros(course: Course, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the zeros between pairs of instants with values of opposite signs, all at once."""
+def zeros(course: Course, a: np.ndarray, b: np.ndarray, *given: np.ndarray) -> np.ndarray:
+    """Return the zeros between pairs of instants with values of opposite signs, all at once.
+
+    What is given for each pair is handed on to the course.
+    """
     # Imported where it is used: SciPy's root finders take longer to load than this package.
     from scipy.optimize.elementwise import find_root
 
     eps = np.finfo(float).eps
     nearest = {"xatol": eps * float(np.min(b - a)), "xrtol": 2 * eps, "fatol": 0.0, "frtol": 0.0}
     with np.errstate(all="ignore"):
-        zeros = np.asarray(find_root(course, (a, b), tolerances=nearest).x)
-    return np.where(np.isfinite(zeros), zeros, b)
+        places = np.asarray(find_root(course, (a, b), args=given, tolerances=nearest).x)
+    return np.where(np.isfinite(places), places, b)
 
 
 def _seen_through(
