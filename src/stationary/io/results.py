@@ -46,7 +46,8 @@ def save_result(result: Any, path: Any) -> None:
     dataset = xarray.Dataset(variables, attrs={"stationary": json.dumps(content)})
     if str(path).endswith(".zarr"):
         _require("zarr", "Zarr")
-        dataset.to_zarr(path, mode="w")
+        # Metadata of all arrays in one file are outside its standard, and warned of.
+        dataset.to_zarr(path, mode="w", consolidated=False)
     else:
         dataset.to_netcdf(path, engine="scipy")
 
@@ -60,10 +61,9 @@ def load_result(path: Any) -> Any:
         raise StatementError(
             f"there is no file '{path}'.", "Found nothing there.", "Check its name."
         )
+    how = {"engine": "zarr", "consolidated": False} if zarr else {"engine": "scipy"}
     try:
-        with xarray.open_dataset(
-            path, engine="zarr" if zarr else "scipy", decode_cf=False
-        ) as opened:
+        with xarray.open_dataset(path, decode_cf=False, **how) as opened:
             text = opened.attrs["stationary"]
             if not isinstance(text, str) or len(text) > _LONGEST:
                 raise ValueError("too long")
