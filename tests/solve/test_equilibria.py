@@ -173,6 +173,17 @@ def test_inputs_that_feed_back_shift_the_equilibria():
     assert [rest.stable for rest in found] == [True, False, True]
 
 
+@pytest.mark.parametrize("length", [1e-9, 1.0, 1e9])
+def test_angles_are_shown_beside_lengths_of_any_size(length):
+    y, p, other = st.coordinates("y p other")
+    rows = [y + length * st.cos(p), other - length * st.sin(p)]
+    crank = st.System(potential=2 * y, constraints=rows)
+    within = {y: (-2 * length, 2 * length), other: (-2 * length, 2 * length), p: (-1, 4)}
+    top, bottom = sorted(st.equilibria(crank, within=within), key=lambda rest: -rest[p])
+    assert "p = 3.14159, " in repr(top) and "p = 0, " in repr(bottom)
+    assert f"y = {length:g}, " in repr(top) and f"y = {-length:g}, " in repr(bottom)
+
+
 def test_nothing_outside_the_box_is_listed():
     found = st.equilibria(st.System(potential=-st.cos(theta)), within={theta: (-1, 1)})
     assert [rest[theta] for rest in found] == pytest.approx([0.0], abs=1e-13)

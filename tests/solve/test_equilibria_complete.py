@@ -242,6 +242,16 @@ def test_counts_are_the_same_in_every_unit_and_from_every_origin(length, mass, s
     assert [rest.stable for rest in found] == [True, False, False]
 
 
+@pytest.mark.parametrize("length", [1e-9, 3e-4, 1.0, 7e5, 1e9])
+def test_curves_of_least_energy_are_level_in_every_unit(length):
+    # At their minimum, where nothing is left of energies but squares of last digits.
+    X, Y = x / length, y / length
+    within = {x: (-3 * length, 3 * length), y: (-3 * length, 3 * length)}
+    for energy, dimensions in (((X**2 + Y**2 - 1) ** 2, [0, 1]), ((X * Y - 1) ** 2, [0, 1, 1])):
+        found = st.equilibria(st.System(potential=energy), within=within)
+        assert found.complete and sorted(rest.family for rest in found) == dimensions
+
+
 @pytest.mark.parametrize("unit", [1e-6, 1.0])
 @pytest.mark.parametrize("stiffness", [1e6, 1e8, 1e10])
 def test_a_pendulum_on_a_stiff_spring_hangs_or_stands(stiffness, unit):

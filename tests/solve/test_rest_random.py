@@ -42,6 +42,27 @@ def test_a_chain_hangs_from_any_start_in_any_unit(links, length, shift, start):
     assert rest.lam["nail"] == pytest.approx(-links * G / (2 * length), rel=1e-8)
 
 
+@pytest.mark.parametrize("links, unit", [(3, 1.0), (4, 1e-9), (7, 1e9), (13, 1.0), (30, 1e-6)])
+def test_a_chain_that_is_pressed_along_one_line_finds_its_way_off_it(links, unit):
+    # On the line every link is too short, and no slope says that there is room beside it.
+    r, length = st.coordinates("r", shape=(links - 1, 2)), 0.02 * unit
+    nails = np.array([[0.0, 0.0], [0.8 * links * length, 0.0]])
+
+    def stretch(p, q):
+        return (q[0] - p[0]) ** 2 + (q[1] - p[1]) ** 2 - length**2
+
+    held = [st.Constraint(stretch(nails[0], r[0]), name="first"),
+            st.each(stretch, r[:-1], r[1:], name="link"),
+            st.Constraint(stretch(r[links - 2], nails[1]), name="last")]  # fmt: skip
+    chain = st.System(potential=st.each(lambda p: G * p[1], r), constraints=held)
+    rest = st.statics(chain, start={r: np.linspace(*nails, links + 1)[1:-1]})
+    # The slope of a chain grows by its weight over the pull, from link to link.
+    ways = np.diff(np.vstack([nails[0], rest[r], nails[1]]), axis=0)
+    slopes = np.diff(ways[:, 1] / ways[:, 0])
+    assert rest.stable and rest[r][:, 1].max() < 0
+    assert slopes == pytest.approx(np.full(links - 1, slopes.mean()), rel=1e-9)
+
+
 @pytest.mark.parametrize("cranks, unit", [(2, 1.0), (3, 1.0), (2, 1e-9), (4, 1e-6), (3, 1e6)])
 def test_a_platform_on_equal_cranks_comes_to_rest_at_the_bottom_of_its_circle(cranks, unit):
     # With three cranks one condition is redundant all along, and two more at the flat positions.

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import stationary as st
+from stationary.result.stability import spectrum, word_of
 
 x, y, theta, a, b = st.coordinates("x y theta a b")
 mu, c, P = st.parameters(mu=0.01, c=0.0, P=1.0)
@@ -138,13 +139,38 @@ def test_a_branch_says_the_same_words():
         assert rest.stable == branch.stable[k]
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_a_slow_rate_keeps_its_sign_beside_all_that_only_drifts(seed):
+    """What a velocity moves, and what that moves, has the rate zero: chains of it scatter."""
+    chance = np.random.default_rng(seed)
+    slow, sign, unit = 10.0 ** chance.uniform(-8, -3), chance.choice([-1, 0, 1]), 10.0**seed
+    swing = chance.uniform(0.5, 2)
+    A = np.zeros((8, 8))
+    for start, size in ((0, 3), (3, 2)):
+        steps = np.arange(start, start + size - 1)
+        A[steps, steps + 1] = chance.uniform(0.5, 2, size - 1)
+    A[5, 5], A[6:, 6:] = sign * slow, [[-0.1, swing], [-swing, -0.1]]
+    A[:5, 5:] = chance.standard_normal((5, 3))
+    mixed = np.linalg.qr(chance.standard_normal((8, 8)))[0] * chance.uniform(0.3, 3, 8)
+    A = mixed @ A @ np.linalg.inv(mixed) / unit
+    values, vectors, moved = spectrum(A, 1e-15 * np.abs(A).max() * np.ones((8, 8)))
+    grows = "unstable (saddle)" if sign > 0 else "marginally stable"
+    assert word_of(values, moved) == grows
+    assert np.sum(values == 0) == 6 - abs(sign)
+    if sign:
+        (rate,) = [x for x in values * unit if 0 < abs(x) < 1e-2]
+        assert rate == pytest.approx(sign * slow, rel=1e-4, abs=1e-13)
+    assert np.abs(A @ vectors - vectors * values).max() < 1e-12 * np.abs(A).max()
+
+
 def test_a_branch_of_a_statement_that_changes_with_time_is_not_judged():
     kapitza = st.System(
         kinetic=theta.dot**2 / 2, potential=(1 - P * 2 * st.cos(9 * st.t)) * st.cos(theta)
     )
     diagram = st.continuation(kapitza, parameter=P, span=(0.1, 0.4), params={P: 0.1})
     assert not diagram.branches[0].decided and not diagram.branches[0].stable.any()
-    assert "stability not decided" in str(diagram) and "frozen at t = 0" in str(diagram)
+    for answer in (diagram, st.linearize(kapitza), st.statics(kapitza, kind="any")):
+        assert "stability not decided" in str(answer) and "frozen at t = 0" in str(answer)
 
 
 def test_a_frame_that_turns_does_not_change_with_time():

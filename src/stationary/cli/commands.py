@@ -214,12 +214,14 @@ def statics(model: st.Model, options: Any) -> Answer:
     """Find a state of rest."""
     rest = model.ask("statics", **_given(model, "statics", {}, kind=options.kind))
     known = {"system": model.system.name, **_rest_facts(rest)}
-    shown = [(str(e), float(rest[e])) for e in along(model)] or list(known["q"].items())
-    # What no force decides, or what is nothing beside the largest of its kind, is rounding.
-    sizes = np.abs([value for _, value in shown])
-    known_to = max(rest.known_to, float(np.finfo(float).eps) * np.max(sizes, initial=0.0))
-    entries = [(_with_unit(model, name), "0" if abs(value) <= known_to else number(value, 10))
-               for name, value in shown[:SHOWN]]  # fmt: skip
+    shown, known_to = list(known["q"].items()), rest.known_to
+    if fields := along(model):
+        shown = [(str(e), float(rest[e])) for e in fields]
+        # What no force decides, or what is nothing beside the largest of its kind, is rounding.
+        beside = float(np.finfo(float).eps) * np.max(np.abs([value for _, value in shown]))
+        known_to = np.full(len(shown), max(np.max(known_to, initial=0.0), beside))
+    entries = [(_with_unit(model, name), "0" if abs(value) <= off else number(value, 10))
+               for (name, value), off in zip(shown[:SHOWN], known_to)]  # fmt: skip
     if len(shown) > SHOWN:
         entries.append(("…", f"{len(shown)} coordinates in all"))
     entries += [tuple(line.strip().split("  ", 1)) for line in str(rest).splitlines()[1:]]

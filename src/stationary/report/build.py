@@ -227,7 +227,8 @@ def _equilibria(report: _Report) -> str:
     head += ["energy (J)", "stability", "eigenvalues of the Hessian", "small motions", "residual"]
     rows = []
     for rest in rests:
-        values = ["0" if abs(x) <= rest.known_to else f"{x:.6g}" for x in rest.q[: len(few)]]
+        known = zip(rest.q[: len(few)], rest.known_to)
+        values = ["0" if abs(x) <= off else f"{x:.6g}" for x, off in known]
         values += [f"{count - len(few)} more"] * (count > len(few))
         mark = {True: "good", False: "bad", None: ""}[rest.stable]
         kind = f'<span class="{mark}">{escape(rest.told)}</span>'

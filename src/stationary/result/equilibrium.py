@@ -59,6 +59,8 @@ class Equilibrium(AbstractShown):
         Constraints that say nothing new.
     status : Status
     steps : int
+    known_to : ndarray
+        How far the forces that are left unbalanced may push each coordinate.
 
     Examples
     --------
@@ -85,6 +87,7 @@ class Equilibrium(AbstractShown):
     redundant: tuple[str, ...]
     status: Status
     steps: int
+    known_to: np.ndarray
     frozen: str | None = None
 
     def _moving(self) -> str:
@@ -137,16 +140,6 @@ class Equilibrium(AbstractShown):
         return {self.graph.layout.name(i): float(x) for i, x in enumerate(self.q)}
 
     @property
-    def known_to(self) -> float:
-        """How far the forces that are left unbalanced may push a coordinate."""
-        # Along a family nothing pushes.
-        stiffness = np.sort(np.abs(self.eigenvalues))[self.inertia[2] :]
-        stiffness = stiffness[stiffness > 0]
-        pushed = float(self.residual["force"] / stiffness.min()) if stiffness.size else 0.0
-        # Below the smallest normal number there are no digits.
-        return max(pushed, float(np.finfo(float).tiny))
-
-    @property
     def told(self) -> str:
         """What kind of rest it is, in words."""
         return str(self.stability) + (f", family of dimension {self.family}" if self.family else "")
@@ -154,8 +147,8 @@ class Equilibrium(AbstractShown):
     def __repr__(self) -> str:
         layout = self.graph.layout
         names = [
-            f"{layout.name(i)} = {written(x, known_to=self.known_to)}"
-            for i, x in enumerate(self.q[:8])
+            f"{layout.name(i)} = {written(x, known_to=off)}"
+            for i, (x, off) in enumerate(zip(self.q[:8], self.known_to))
         ]
         name = self.system.name or "a system"
         more = " …" if len(self.q) > 8 else ""

@@ -10,7 +10,7 @@ import numpy as np
 
 from stationary.errors import MissingExtra, say
 from stationary.result.numbers import written
-from stationary.result.stability import spectrum, word_of
+from stationary.result.stability import Stability, spectrum, word_of
 from stationary.result.status import Status
 from stationary.result.views import AbstractShown, show
 
@@ -128,11 +128,14 @@ class StateSpace(AbstractShown):
             return real if abs(z.imag) <= moved else f"{real}{z.imag:+.4g}i"
 
         values, _, moved = self._eigen
-
+        word = self.stability
+        # Eigenvalues do not say why they do not decide.
+        why = f"  stability    {word.message}\n" if word == Stability.UNDECIDED else ""
         return (
-            f"StateSpace of {len(self.states)} states, {self.stability}\n"
+            f"StateSpace of {len(self.states)} states, {word}\n"
             f"  states       {', '.join(self.states)}\n"
             f"  at           {self._point()}\n"
+            f"{why}"
             f"  inputs       {', '.join(self.inputs) or 'none'}\n"
             f"  eigenvalues  {', '.join(map(shown, values[:8], moved[:8]))}"
         )

@@ -195,19 +195,23 @@ class Follower:
             elif corrections > 5:
                 step /= 1.5
         points = np.array(trail) * self.curve.scale
-        # Exactly, where a limit of the span or the start of the branch is meant.
-        for edge in self.curve.span:
-            points[
-                np.abs(points[:, -1] - edge) <= 4e-16 * max(abs(edge), self.curve.scale[-1]), -1
-            ] = edge
+        # Exactly, where a limit of the span is meant; and what is zero but for its rounding.
+        for edge in (*self.curve.span, 0.0):
+            points[np.abs(points[:, -1] - edge) <= self._digit(edge), -1] = edge
         return Trail(points, np.array([c[0] for c in counts]), status), side_branches
+
+    def _digit(self, value: float) -> float:
+        """Return the last digits of a value of the parameter."""
+        return 4e-16 * max(abs(value), self.curve.scale[-1])
 
     def _told(self, trail: Trail, begins: bool = False) -> Trail:
         """Say of a branch where it begins, and which part of the span it does not reach."""
         name, parameter = self.curve.parameter, trail.points[:, -1]
         word, words = str(trail.status), [trail.status.message]
         if begins:
-            start = next((s for s in self.marks if s.z[-1] == parameter[0]), None)
+            here = parameter[0]
+            same = (s for s in self.marks if abs(s.z[-1] - here) <= self._digit(here))
+            start = next(same, None)
             kind = f"the {start.kind} at " if start else ""
             words.insert(0, f"began at {kind}{name} = {parameter[0]:.6g}")
         folds = [s.z[-1] for s in self.marks if s.kind == "fold"]

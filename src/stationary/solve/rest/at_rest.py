@@ -10,6 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import scipy.sparse as sparse
+from scipy.sparse.linalg import ArpackError, eigsh
 
 from stationary.derive.balance import Balance
 from stationary.lower.engines.casadi import Numeric
@@ -22,6 +23,9 @@ from stationary.solve.linear import DENSE_UP_TO, Saddle
 # Steps that bring a configuration back onto its constraints, and those to where they are violated
 # least: halves of the way, where they depend on each other there.
 _MOST_CORRECTIONS, _MOST_APPROACHES = 12, 250
+
+# What bends down by this part of what is steepest is no least violation; parts of a move to try.
+_RIDGE, _SHARES = 1e-6, 2.0 ** -np.arange(24)
 
 
 @lru_cache(maxsize=64)
@@ -256,7 +260,11 @@ class AbstractAtRest(ABC):
             if not np.all(np.isfinite(slope)):
                 return q, False
             if np.abs(slope).max(initial=0.0) <= 1e-7 * pulls:
-                return q, True
+                beside = self._off_the_ridge(q, weights, A, moves)
+                if beside is None:
+                    return q, True
+                q, missed, damping = beside, weights * self.violations(beside), 1e-3
+                continue
             H = damping * size * sparse.eye(len(q), format="csc")
             if len(q) <= DENSE_UP_TO:
                 # Where rows depend on each other, or contradict each other, they bend into what
@@ -276,6 +284,44 @@ class AbstractAtRest(ABC):
             else:
                 damping *= 8
         return q, False
+
+    def _off_the_ridge(
+        self, q: np.ndarray, weights: np.ndarray, A: Any, moves: np.ndarray
+    ) -> np.ndarray | None:
+        """Return a place where constraints are violated less, where slopes alone show none.
+
+        Links that are pressed along one line satisfy their lengths to either side of it. The force
+        says to which.
+        """
+        missed = weights * self.violations(q)
+        bent = self.curvature(q, weights * missed)
+        H = (A.T @ A + sparse.diags(moves) @ bent @ sparse.diags(moves)).tocsc()
+        if not np.all(np.isfinite(H.data)):
+            return None
+        least, way = _least(H)
+        if not least < -_RIDGE * abs(H).max():
+            return None
+        way = self.moves(q) * way / np.abs(way).max()
+        push = float(self.forces(q)[0] @ way)
+        way = way if push < 0 else -way
+        size = np.linalg.norm(missed)
+        trials = [self.moved(q, share * way) for share in _SHARES]
+        sizes = [np.linalg.norm(weights * self.violations(place)) for place in trials]
+        best = int(np.argmin(sizes))
+        return trials[best] if sizes[best] < (1 - 1e-9) * size else None
+
+
+def _least(H: Any) -> tuple[float, np.ndarray]:
+    """Return the least eigenvalue of a symmetric matrix, and its vector."""
+    if H.shape[0] <= DENSE_UP_TO:
+        values, vectors = np.linalg.eigh(H.toarray())
+        return float(values[0]), vectors[:, 0]
+    start = np.random.default_rng(0).standard_normal(H.shape[0])
+    try:
+        values, vectors = eigsh(H, k=1, which="SA", v0=start, tol=1e-3)
+    except ArpackError:
+        return 0.0, start
+    return float(values[0]), vectors[:, 0]
 
 
 def _rising(H: np.ndarray) -> Any:

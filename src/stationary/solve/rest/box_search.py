@@ -463,13 +463,16 @@ class Hunt:
             return True
         ends = np.array([box.middle - box.size / 2, box.middle + box.size / 2]) / box.size
         there = self.swarm.slid(np.array([w, w]), ends)[:, :n] * box.size
+        here = w[:n] * box.size
         for q in [q for q in there if box.inside(q, _SAME)]:
-            at = [search.t, q, search.inputs(q), search.params]
-            lost = rounding(search.balance, "forces", at, output=1)
-            rise = abs(search.rise(w[:n] * box.size, q, True))
-            # Members are as close to their family as places are the same.
-            off = _SAME * float(np.abs(search.forces(q)[0]) @ box.size)
-            if lost is not None and rise > _ROUNDINGS * float(lost[0]) + off:
+            allowed = 0.0
+            for end in (here, q):
+                at = [search.t, end, search.inputs(end), search.params]
+                lost = rounding(search.balance, "forces", at, output=1)
+                allowed += np.inf if lost is None else _ROUNDINGS * float(lost[0])
+                # Members are as close to their family as places are the same.
+                allowed += _SAME * float(np.abs(search.forces(end)[0]) @ box.size)
+            if abs(search.rise(here, q, True)) > allowed:
                 return False
         return True
 

@@ -396,6 +396,17 @@ class Examination:
             for u, (kind, content), value in values
         }
 
+    def _known_to(self) -> np.ndarray:
+        """Return how far the forces that are left push coordinates, in moves that count alike."""
+        stiffness = np.abs(self.smallest[0])
+        # Along a family nothing pushes.
+        stiffness = stiffness[stiffness > self.rounding]
+        left = self.search.forces(self.q)[0] - self.limits[1].T @ self.lam
+        work = float(np.max(np.abs(left) * self._moves, initial=0.0))
+        share = work / float(stiffness.min()) if len(stiffness) else 0.0
+        # Below the smallest normal number there are no digits.
+        return np.maximum(share * self._moves, np.finfo(float).tiny)
+
     def wrapped(self, status: Ending) -> Equilibrium:
         """Return the result, with its evidence."""
         search, q = self.search, self.q
@@ -433,4 +444,5 @@ class Examination:
             redundant=self.redundant,
             status=Status(str(status), status.value),
             steps=search.steps,
+            known_to=self._known_to() if known else np.zeros_like(q),
         )

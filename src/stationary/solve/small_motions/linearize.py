@@ -17,6 +17,7 @@ from stationary.model.layout import Layout, name_of
 from stationary.model.system import System, written_out
 from stationary.model.terms import Constraint, vector
 from stationary.result.equilibrium import Equilibrium
+from stationary.result.state import State
 from stationary.result.statespace import StateSpace
 from stationary.result.status import Status
 from stationary.solve.arguments import as_time, quiet, require_own
@@ -29,6 +30,9 @@ from stationary.solve.rest.search import Search
 from stationary.solve.rest.statics import refuse
 from stationary.solve.scales import scales_of
 from stationary.solve.small_motions.operating_point import OperatingPoint
+
+# Places and speeds below this part of the largest are rounding.
+_LAST_DIGITS = 1e-14
 
 
 @quiet
@@ -108,7 +112,7 @@ def linearize(
     given = {u.name: 0.0 for u in system.inputs} | given
     driven = drives(layout, given, (t, t))
     held = None if is_rest or not at else _given(layout, at)
-    state = repaired(graph, values, t, q, v, repair=True, given=held)
+    state = _plain(repaired(graph, values, t, q, v, repair=True, given=held), values, t, q, v)
     sizes = check_inertia(graph, values, t, state.q, state.v)
     numbers = tuple(("number", None) for _ in system.inputs)
     kernel = kernel_of(system, numbers, state.rows, False, sizes)
@@ -123,6 +127,20 @@ def linearize(
     if np.any(state.v) or system.pfaffian:
         return lin
     return replace(lin, judgement=_at_rest(layout, values, u, t, state.q))
+
+
+def _plain(state: State, p: np.ndarray, t: float, q: np.ndarray, v: np.ndarray) -> State:
+    """Return a state in which what the constraints moved by last digits alone stays zero."""
+    u = np.zeros(len(state.graph.system.inputs))
+    mass = numeric(state.graph, "mass")(t, state.q, state.v, u, p)[0].diagonal()
+    zero = []
+    for before, after in ((q, state.q), (v, state.v)):
+        # Metres and radians alike, by their energies.
+        way = np.sqrt(np.abs(mass)) * np.abs(after - before)
+        most = np.sqrt(np.abs(mass)) * np.maximum(np.abs(after - before), np.abs(after))
+        slight = (before == 0) & (mass > 0) & (way <= _LAST_DIGITS * most.max(initial=0.0))
+        zero.append(np.where(slight, 0.0, after))
+    return replace(state, q=zero[0], v=zero[1])
 
 
 def _given(layout: Layout, at: Mapping[Any, Any]) -> tuple[np.ndarray, np.ndarray]:
