@@ -403,7 +403,7 @@ def test_a_new_model_is_commented_and_answers_every_question(tmp_path, monkeypat
     for command in ("equations", "check", "statics", "equilibria", "linearize", "simulate"):
         assert main([command, "swing.toml"]) == 0, command
     code, said = refused(capsys, "new", "swing")
-    assert code == 3 and "'swing.toml' exists already." in said
+    assert code == 2 and "'swing.toml' exists already." in said
     assert main(["new", "swing", "--force"]) == 0
 
 

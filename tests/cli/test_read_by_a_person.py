@@ -73,3 +73,35 @@ def test_a_field_is_known_between_its_nodes():
         place = float(sp.sympify(x).subs(L, 2.0))
         assert rest[w.at(x)] == pytest.approx(place**2 * (6 - place) / 6, rel=1e-9)
         assert rest[w.diff(X).at(x)] == pytest.approx(place * (4 - place) / 2, rel=1e-9)
+
+
+SMALL = 'coordinates = ["x"]\n[energies]\nkinetic = "x\'^2/2"\n[start]\nx = 1\n'
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        (("--span", "1:0"), 2, "--span is empty or reversed"),
+        (("--span", "0:1", "--points", "1"), 2, "2 or more"),
+        (("--span", "0:1", "-o", "folder.csv"), 5, "'folder.csv' cannot be written"),
+    ],
+)
+def test_what_was_typed_is_refused_in_three_parts_by_its_own_code(ask, options, code, words):
+    Path("folder.csv").mkdir()
+    given, printed = ask("simulate", SMALL, *options)
+    assert given == code and words in printed and len(printed.splitlines()) == 3
+
+
+def test_many_coordinates_by_name_are_read_in_time_that_grows_with_their_number(ask, monkeypatch):
+    compared = 0
+    own = st.Coordinate.__eq__
+
+    def counted(one, other):
+        nonlocal compared
+        compared += 1
+        return own(one, other)
+
+    monkeypatch.setattr(st.Coordinate, "__eq__", counted)
+    names = ", ".join(f'"x{k}"' for k in range(2000))
+    code, printed = ask("simulate", SMALL.replace('"x"', f'"x", {names}'), "--span", "0:1")
+    assert code == 3 and "and 1995 more" in printed and compared < 50 * 2000

@@ -61,7 +61,7 @@ def _split(text: str, option: str) -> tuple[str, str]:
 def _range(text: str, option: str) -> tuple[float, float]:
     first, _, last = text.partition(":")
     try:
-        return float(first), float(last)
+        ends = float(first), float(last)
     except ValueError:
         raise Mistyped(
             say(
@@ -70,6 +70,15 @@ def _range(text: str, option: str) -> tuple[float, float]:
                 f"Write it as in {option} 0:10.",
             )
         ) from None
+    if not ends[0] < ends[1]:
+        raise Mistyped(
+            say(
+                f"{option} is empty or reversed.",
+                f"Found '{text}'.",
+                f"Give the smaller end first, as in {option} 0:10.",
+            )
+        )
+    return ends
 
 
 # What a question asks for by a key.
@@ -85,6 +94,16 @@ _UNTOLD = {
 def _given(model: st.Model, question: str, needed: dict[str, str], **typed: Any) -> dict[str, Any]:
     """Return what was typed with a question; refuse it if something is missing in the file too."""
     given = {key: value for key, value in typed.items() if value is not None}
+    for key, least in (("points", 2), ("count", 1), ("step", 0)):
+        if key in given and not (given[key] > 0 and given[key] >= least):
+            raise Mistyped(
+                say(
+                    f"--{key} is too small.",
+                    f"Found {given[key]:g}, expected "
+                    + (f"{least} or more." if least else "more than 0."),
+                    "Give a larger number.",
+                )
+            )
     for key, option in needed.items():
         if key not in {**model.questions.get(question, {}), **given}:
             raise Mistyped(

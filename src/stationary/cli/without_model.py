@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from stationary.cli.answer import Answer
+from stationary.cli.answer import Answer, Mistyped
 from stationary.cli.starter import starter
-from stationary.errors import StatementError
 
 
 def new(options: Any) -> Answer:
@@ -16,7 +15,7 @@ def new(options: Any) -> Answer:
     if path.suffix != ".toml":
         path = path.with_name(path.name + ".toml")
     if path.exists() and not options.force:
-        raise StatementError(
+        raise Mistyped(
             f"'{path}' exists already.",
             "A model that somebody wrote is not replaced.",
             "Choose another name, or add --force.",

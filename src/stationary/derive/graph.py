@@ -300,10 +300,10 @@ class Graph:
             missing = [i for i in missing if columns[i] == 0]
         missing = [self.layout.name(i) for i in missing]
         if missing:
-            named = "', '".join(missing[:5])
+            more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+            named = ", ".join(f"'{name}'" for name in missing[:5]) + more
             raise DerivationError(
-                "the mass matrix is singular: no kinetic energy involves the velocity of "
-                f"'{named}'.",
+                f"the mass matrix is singular: no kinetic energy involves the velocity of {named}.",
                 f"Expected an inertia for each of the {self.system.size} coordinates.",
                 f"Give '{missing[0]}' a mass, constrain it, or use quasistatics().",
             )

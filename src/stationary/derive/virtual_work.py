@@ -68,6 +68,7 @@ def readable(system: System) -> System:
     ]
     for label, size in sizes:
         if size > graphs.LARGE:
+            label += " energy" * (label in ("kinetic", "potential"))
             refuse(
                 f"the statement is too large to be read: its {label} is.",
                 f"Found {size:.3g} terms and factors with definitions put in and rows written out, "

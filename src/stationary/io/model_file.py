@@ -308,7 +308,11 @@ def _source(path: Any) -> Source:
     except FileError:
         raise
     except (OSError, ValueError) as error:
-        beside = [p.name for p in file.parent.glob("*.toml")] if _is_folder(file.parent) else []
+        beside = (
+            [p.name for p in file.parent.glob("*.toml") if p.is_file()]
+            if _is_folder(file.parent)
+            else []
+        )
         raise FileError(
             say(
                 f"the model file '{file}' cannot be read.",

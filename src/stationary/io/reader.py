@@ -120,7 +120,7 @@ class Reader:
             self.document.complain(
                 path, f"{what} is not a whole number in range.",
                 f"Found {str(number)[:30]}, expected {fewest} to {most}.",
-                "Write it without a point.",
+                f"Write one from {fewest} to {most}, without a point.",
             )  # fmt: skip
         return number
 

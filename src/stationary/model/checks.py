@@ -242,6 +242,7 @@ def _merging(elements: list[sp.Expr], given: tuple):
                 s = s.of if isinstance(s, Velocity) else s
                 moving.setdefault(s.name, set()).add(s)
     swap: dict[sp.Basic, sp.Basic] = {}
+    declared = set(given)
     for name, several in moving.items():
         if len({isinstance(c, Entry) for c in several}) > 1:
             raise StatementError(
@@ -249,7 +250,7 @@ def _merging(elements: list[sp.Expr], given: tuple):
                 f"Found a coordinate and an entry of the rotation '{name[:-2]}'.",
                 "Rename one of them.",
             )
-        listed = [c for c in several if c in given]
+        listed = [c for c in several if c in declared]
         one = listed[0] if listed else max(several, key=lambda c: c.after or ("", 0))
         swap |= {c: one for c in several} | {c.dot: one.dot for c in several}
     swap = {old: new for old, new in swap.items() if old != new}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -116,11 +117,15 @@ class Layout:
 
     def name(self, entry: int) -> str:
         """Return the name of entry `entry` of q."""
-        for c in self.system.coordinates:
-            start, size = self.offsets[c.name], c.size if isinstance(c, Array) else 1
-            if entry < start + size:
-                return c.symbol(entry - start).name if isinstance(c, Array) else c.name
-        raise IndexError(entry)
+        number = bisect_right(self._starts, entry) - 1
+        c, start = self.system.coordinates[number], self._starts[number]
+        if not 0 <= entry < start + (c.size if isinstance(c, Array) else 1):
+            raise IndexError(entry)
+        return c.symbol(entry - start).name if isinstance(c, Array) else c.name
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return list(self.offsets.values())
 
     @cached_property
     def kinematics(self) -> Kinematics:

@@ -140,7 +140,7 @@ def count(points: Any, span: tuple[float, float], coordinates: int) -> int:
         raise StatementError(
             "points are too many.",
             f"Found {points}, expected at most {most} for {coordinates} coordinate(s).",
-            f"Ask for fewer, as in points={min(most, 1001)}; motion.at(t) answers in between.",
+            f"Ask for fewer, as in points={min(most, 1001)}.",
         )
     first, last = span
     instants = (last - first) / float(np.spacing(max(abs(first), abs(last))))
