@@ -514,6 +514,46 @@ def quasistatic_error(u):
     return [found.speed * u.T / u.L]
 
 
+@question(1e-8)
+def ritz(u):
+    X = st.positions("X")
+    w = st.field("w", over=(X, 0, u.L))
+    string = st.Continuum(
+        kinetic=u.M / u.L * w.dot**2 / 2, potential=u.F * w.diff(X) ** 2 / 2,
+        fixed={w.at(0): 0, w.at(u.L): 0},
+    )  # fmt: skip
+    few = st.ritz(string, shapes={w: [X * (u.L - X), X**2 * (u.L - X)]})
+    return [st.modes(few).frequencies * u.T]
+
+
+# -- many -----------------------------------------------------------------------------------------
+
+
+@question(1e-7)
+def sweep(u):
+    """Rests, pushes and motions of as many runs as are asked at once."""
+    c, many = st.parameters(c=1.0), np.linspace(0.5, 2.0, 64)
+    X = x / u.L - u.o
+    well = st.System(kinetic=u.M * x.dot**2 / 2, potential=u.E * (c * X**2 + st.cosh(X) - X))
+    rests = st.sweep(
+        st.statics, well, over={c: many}, keep={"x": x, "E": "energy"}, start={x: u.at(0.1)[0]}
+    )
+    motions = st.sweep(
+        st.simulate, well, over={c: many}, keep={"x": x, "most": st.most(x), "when": st.first(X)},
+        start={x: u.at(-1.0)[0]}, span=(0, 3 * u.T),
+    )  # fmt: skip
+    part = st.slider(points=FEET * u.L, weights=WEIGHTS * u.F * c, pusher=st.Pusher(
+        point=(0.5 * u.L, (st.t / u.T - 0.5) * u.L), edge=((-u.L, -0.5 * u.L), (u.L, -0.5 * u.L)),
+    ))  # fmt: skip
+    turn = part.coordinates[2].dot
+    slides = st.sweep(st.minimum_power, part, over={c: many}, keep={"turn": turn, "power": "power"})
+    return [
+        rests.engine, motions.engine, slides.engine,
+        u.of(rests["x"]), rests["E"] / u.E, u.of(motions["x"]), u.of(motions["most"]),
+        motions["when"] / u.T, slides["turn"] * u.T, slides["power"] * u.T / u.E,
+    ]  # fmt: skip
+
+
 # -- the table ------------------------------------------------------------------------------------
 
 UNITS = {
@@ -567,6 +607,6 @@ def test_every_verb_is_asked():
     verbs = {
         name for name, module in public.LATE.items()
         if module.startswith("stationary.solve") and name.islower()
-    } | {"simulate", "consistent"}  # fmt: skip
+    } | {"simulate", "consistent", "sweep", "ritz"}  # fmt: skip
     asked = {verb for name in QUESTIONS for verb in ALSO.get(name, [name])}
     assert verbs <= asked | {name.split("_")[0] for name in QUESTIONS}, verbs - asked
