@@ -1,23 +1,34 @@
-"""A small function of scalars at very many places at once: every operation is one of NumPy's."""
+"""A function of scalars at very many places at once: every operation is one of NumPy's."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import casadi as ca
 import numpy as np
+from scipy.special import erf
 
 from stationary.lower.instructions import instructions, operations
 
 _OPERATIONS: dict[int, Callable[..., Any]] = {
     ca.OP_ASSIGN: lambda x: x, ca.OP_ADD: np.add, ca.OP_SUB: np.subtract, ca.OP_MUL: np.multiply,
     ca.OP_DIV: np.divide, ca.OP_NEG: np.negative, ca.OP_SQ: np.square,
-    ca.OP_TWICE: lambda x: x + x, ca.OP_INV: lambda x: 1.0 / x, ca.OP_SQRT: np.sqrt,
-    ca.OP_SIN: np.sin, ca.OP_COS: np.cos, ca.OP_TAN: np.tan, ca.OP_ATAN: np.arctan,
-    ca.OP_ATAN2: np.arctan2, ca.OP_EXP: np.exp, ca.OP_LOG: np.log, ca.OP_TANH: np.tanh,
-    ca.OP_SINH: np.sinh, ca.OP_COSH: np.cosh, ca.OP_FABS: np.abs, ca.OP_FMIN: np.fmin,
-    ca.OP_FMAX: np.fmax, ca.OP_HYPOT: np.hypot, ca.OP_POW: np.power, ca.OP_CONSTPOW: np.power,
+    ca.OP_TWICE: lambda x: x + x, ca.OP_INV: lambda x: 1 / x, ca.OP_EXP: np.exp, ca.OP_LOG: np.log,
+    ca.OP_POW: np.power, ca.OP_CONSTPOW: np.power, ca.OP_SQRT: np.sqrt, ca.OP_SIN: np.sin,
+    ca.OP_COS: np.cos, ca.OP_TAN: np.tan, ca.OP_ASIN: np.arcsin, ca.OP_ACOS: np.arccos,
+    ca.OP_ATAN: np.arctan, ca.OP_SINH: np.sinh, ca.OP_COSH: np.cosh, ca.OP_TANH: np.tanh,
+    ca.OP_ASINH: np.arcsinh, ca.OP_ACOSH: np.arccosh, ca.OP_ATANH: np.arctanh,
+    ca.OP_ATAN2: np.arctan2, ca.OP_FABS: np.abs, ca.OP_SIGN: np.sign, ca.OP_FMIN: np.fmin,
+    ca.OP_FMAX: np.fmax, ca.OP_HYPOT: np.hypot, ca.OP_LOG1P: np.log1p, ca.OP_EXPM1: np.expm1,
+    ca.OP_ERF: erf, ca.OP_FLOOR: np.floor, ca.OP_CEIL: np.ceil, ca.OP_FMOD: np.fmod,
+    ca.OP_COPYSIGN: np.copysign,
+    ca.OP_LT: lambda x, y: 1.0 * (x < y), ca.OP_LE: lambda x, y: 1.0 * (x <= y),
+    ca.OP_EQ: lambda x, y: 1.0 * (x == y), ca.OP_NE: lambda x, y: 1.0 * (x != y),
+    ca.OP_NOT: lambda x: 1.0 * (x == 0), ca.OP_AND: lambda x, y: 1.0 * ((x != 0) & (y != 0)),
+    ca.OP_OR: lambda x, y: 1.0 * ((x != 0) | (y != 0)),
+    ca.OP_IF_ELSE_ZERO: lambda x, y: np.where(x != 0, y, 0.0),
 }  # fmt: skip
 _KNOWN = {*_OPERATIONS, ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST}
 
@@ -59,3 +70,22 @@ class Wide:
                     else:
                         work[write[0]] = _OPERATIONS[op](*(work[k] for k in read))
         return outputs
+
+
+@lru_cache(maxsize=128)
+def _wide(function: ca.Function) -> Wide | None:
+    return Wide(function) if Wide.serves(function) else None
+
+
+def evaluate(function: ca.Function, *arguments: np.ndarray) -> np.ndarray:
+    """Return the first output of a function for many rows; shape (rows, entries)."""
+    count, wide = len(arguments[0]), _wide(function)
+    columns = [a[:, None] if a.ndim == 1 else a for a in arguments]
+    if wide is not None:
+        entries = [lambda k, some, a=a: a[some, k].astype(float) for a in columns]
+        return np.ascontiguousarray(wide(count, entries)[0].T)
+    values = np.empty((count, function.numel_out(0)))
+    for k in range(0, count, _TOGETHER):
+        some = slice(k, k + _TOGETHER)
+        values[some] = np.asarray(function(*(a[some].T for a in columns))).T
+    return values

@@ -14,10 +14,10 @@ from stationary.lower.expressions import of_system
 from stationary.lower.inputs import SLOTS, Drives, drives
 from stationary.lower.instructions import kinks
 from stationary.lower.kernel import AbstractKernel, graph_of, kernel_of
+from stationary.lower.many_places import evaluate
 from stationary.many.fewer_operations import lighter
 from stationary.many.keep import Attribute, Call, End, First, Keep, Mean, Most, Values
 from stationary.many.question import Question
-from stationary.many.vectors import evaluate
 from stationary.model.arrays import Array
 from stationary.model.layout import Layout
 from stationary.model.symbols import Acceleration, Input, from_dynamicsymbols

@@ -14,9 +14,9 @@ import numpy as np
 
 from stationary.lower.features import near_zero
 from stationary.lower.instructions import kinks
+from stationary.lower.many_places import evaluate
 from stationary.many.motions import Motions
 from stationary.many.reduce import summits
-from stationary.many.vectors import evaluate
 from stationary.solve.motion.zero_passages import zeros
 
 # Looks through which a polynomial runs.

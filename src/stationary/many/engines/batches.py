@@ -16,6 +16,7 @@ import numpy as np
 
 from stationary.lower import cache as disk
 from stationary.lower.engines import heyoka
+from stationary.lower.many_places import evaluate
 from stationary.many.chunk import Chunk, completed, joined
 from stationary.many.cores import cores
 from stationary.many.keep import End, First, Mean, Most, Values
@@ -23,7 +24,6 @@ from stationary.many.motions import Motions, expressions, motions_of, rough_mean
 from stationary.many.observations import Looks
 from stationary.many.question import Question
 from stationary.many.step_counts import NEAR, Order
-from stationary.many.vectors import evaluate
 from stationary.result.status import Status
 from stationary.solve.integrators import Taylor
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from stationary.errors import StationaryError
 from stationary.lower.expressions import expression_of
+from stationary.lower.many_places import evaluate
 from stationary.many.motions import expressions
 from stationary.many.question import Question
-from stationary.many.vectors import evaluate
 from stationary.model.layout import Layout
 
 _Shared = TypeVar("_Shared")

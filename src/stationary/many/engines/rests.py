@@ -15,12 +15,12 @@ import numpy as np
 from stationary.derive.graph import Graph
 from stationary.lower.instructions import kinks
 from stationary.lower.kernel import graph_of
+from stationary.lower.many_places import evaluate
 from stationary.many.chunk import Chunk, completed
 from stationary.many.engines.on_arrays import kept_expressions, shared_or_why, varied
 from stationary.many.keep import Attribute, Call, End
 from stationary.many.motions import expressions
 from stationary.many.question import Question
-from stationary.many.vectors import evaluate
 from stationary.model.symbols import Acceleration, Input, Velocity
 from stationary.result.status import Status
 from stationary.solve.gate import many_answers

@@ -19,13 +19,13 @@ import numpy as np
 from stationary.derive.scope import minimum_power_holds
 from stationary.derive.sliding import Sliding
 from stationary.lower.inputs import drives
+from stationary.lower.many_places import evaluate
 from stationary.many.chunk import Chunk, completed
 from stationary.many.cores import cores
 from stationary.many.engines.on_arrays import kept_expressions, shared_or_why, varied
 from stationary.many.keep import Attribute, Call, End
 from stationary.many.motions import expressions
 from stationary.many.question import Question
-from stationary.many.vectors import evaluate
 from stationary.model.symbols import Acceleration, Input
 from stationary.result.status import Status
 from stationary.solve.gate import many_answers
