@@ -186,6 +186,66 @@ def test_a_loop_in_angles_turns_over_and_over(method, seed):
     np.testing.assert_allclose(found[r], 0, atol=1e-8)
 
 
+def by_one_row(potential):
+    """A parallelogram in its two angles: flat, the gradient of its only row vanishes."""
+    p, q, a = st.coordinates("p q a")
+    linkage = st.System(
+        kinetic=(p.dot**2 + q.dot**2) / 2,
+        potential=potential(p) + potential(q),
+        constraints=[
+            st.Constraint(
+                (1.7 + st.cos(q) - st.cos(p)) ** 2 + (st.sin(q) - st.sin(p)) ** 2 - 1.7**2,
+                name="coupler",
+            )
+        ],
+    )
+    return linkage, st.System(kinetic=a.dot**2 / 2, potential=potential(a)), (p, q, a)
+
+
+# The first starts where forces all but balance: that says nothing about where rows bend.
+@pytest.mark.parametrize("begin, seed", [(np.pi / 2 + 1e-4, 0), (0.4, 1)])
+@pytest.mark.parametrize("method", METHODS[:2], ids=lambda m: type(m).__name__)
+def test_a_single_row_may_lose_its_gradient(method, begin, seed):
+    g = np.random.default_rng(seed).uniform(1, 9)
+    linkage, pendulum, (p, q, a) = by_one_row(lambda a: g * st.sin(a))
+    expected = st.simulate(pendulum, span=(0, 1), start={a: begin, a.dot: 6.0}, points=21)
+    start = {p: begin, q: begin, p.dot: 6.0, q.dot: 6.0}
+    found = st.simulate(linkage, span=(0, 1), start=start, points=21, method=method)
+    assert expected[a][-1] > np.pi
+    for angle in (p, q):
+        np.testing.assert_allclose(found[angle], expected[a], rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("method", METHODS[:2], ids=lambda m: type(m).__name__)
+def test_kinks_and_blows_before_a_singular_configuration_lead_to_it(method):
+    """Nothing that is known from before them says how it goes on behind them."""
+    linkage, pendulum, (p, q, a) = by_one_row(lambda a: 5 * st.sin(a) + 3 * abs(st.sin(a) - 0.3))
+    blow = st.Event(st.t - 0.25, action={v.dot: 1.3 * v.dot for v in (p, q)})
+    start, faster = {a: 1.0, a.dot: 6.0}, st.Event(st.t - 0.25, action={a.dot: 1.3 * a.dot})
+    expected = st.simulate(pendulum, span=(0, 1), start=start, points=21, events=[faster])
+    begin = {p: 1.0, q: 1.0, p.dot: 6.0, q.dot: 6.0}
+    found = st.simulate(linkage, span=(0, 1), start=begin, points=21, method=method, events=[blow])
+    np.testing.assert_allclose(found[p], expected[a], rtol=0, atol=1e-8)
+
+
+def test_a_kink_in_a_singular_configuration_is_refused():
+    linkage, _, (p, q, _) = by_one_row(lambda a: abs(st.sin(a)))
+    start = {p: 1.0, q: 1.0, p.dot: 6.0, q.dot: 6.0}
+    with pytest.raises(st.DidNotConverge, match="become singular"):
+        st.simulate(linkage, span=(0, 1), start=start)
+
+
+def test_a_start_where_the_only_row_vanishes_is_told():
+    linkage, _, (p, q, _) = by_one_row(st.sin)
+    with pytest.raises(st.StatementError) as told:
+        st.simulate(linkage, span=(0, 1), start={p.dot: 3.0, q.dot: 3.0})
+    assert str(told.value) == (
+        "the start is a singular configuration: it cannot be told how it goes on.\n"
+        "  Found that 'coupler' holds nothing there, whichever way it moves.\n"
+        "  Start a little aside, with the velocities that belong to it."
+    )
+
+
 @pytest.mark.parametrize("unit", [1.0, 1e-6])
 def test_a_kite_in_angles_folds_and_opens_again(unit):
     """Crank and ground of one length: each time they lie on each other the rockers are free."""

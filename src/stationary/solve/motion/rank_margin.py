@@ -10,6 +10,7 @@ from stationary.derive.graph import Graph
 from stationary.lower.kernel import AbstractKernel, numeric
 from stationary.result.state import State
 from stationary.solve.inertia import EXAMINE_UP_TO, sizes_of
+from stationary.solve.scales import scales_of
 
 # More looks between two times, where rows turn far between them; up to so many.
 _MOST_LOOKS = 1000
@@ -123,4 +124,7 @@ def rows_of(kernel: AbstractKernel, params: np.ndarray, t: float, state: State) 
     if not kernel.rows or kernel.size > EXAMINE_UP_TO:
         return None
     sizes = sizes_of(kernel.graph, params, t, state.q)
+    # Rows bend within lengths of their own, whatever forces and how they are balanced.
+    bends = scales_of(kernel.graph, params, t, state.q).bend
+    sizes = np.maximum(sizes, np.where(np.isfinite(bends), bends, 0.0))
     return Rows(kernel.graph, params, len(state.rows), sizes)

@@ -21,7 +21,7 @@ from stationary.solve.integrators import BDF, Runge, Taylor, Variational, has_se
 from stationary.solve.motion.endings import Ends
 from stationary.solve.motion.events import Ending, Watch
 from stationary.solve.motion.legs import Legs, ending, shortened
-from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Piece, Stopped, trusted
+from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Ode, Piece, Stopped, trusted
 from stationary.solve.motion.rank_margin import Rows, rows_of
 from stationary.solve.motion.singular_passage import Crossings, refuse_forks
 from stationary.solve.motion.stabilize import Baumgarte, Projection, natural_rate
@@ -127,6 +127,13 @@ class Run:
         rates = self.legs.ode(self.grid[0]).f(self.grid[0], y)
         finite = np.isfinite(rates)
         if not finite.all():
+            if self.state.redundant:
+                names = ", ".join(map(repr, self.state.redundant[:4]))
+                raise StatementError(
+                    "the start is a singular configuration: it cannot be told how it goes on.",
+                    f"Found that {names} holds nothing there, whichever way it moves.",
+                    "Start a little aside, with the velocities that belong to it.",
+                )
             bad = np.flatnonzero(~finite)
             name = self.kernel.layout.name(int(bad[0]) % self.kernel.size)
             raise StatementError(
@@ -312,6 +319,9 @@ class Run:
         grid = self._outputs(t, end)
         fixed = isinstance(self.integrator, Variational)
         looks = self._crossings if not fixed else None
+        if looks:
+            # What came before was moved by another law, or from another state.
+            looks.known.clear()
         dense = self.watch.awake or self.legs.watching or looks is not None
         ode = replace(ode, patient=patient or not looks)
         try:
@@ -328,9 +338,7 @@ class Run:
                 way = looks.look(ode, y, piece) if looks else None
                 if way is not None:
                     yield way.up_to(piece, end), None
-                    over = way.over()
-                    self.crossed += over.error
-                    yield over, None
+                    yield self._crossing(way.over(), ode), None
                     return
                 yield piece, border
                 t, y = float(piece.t[-1]), piece.end
@@ -338,12 +346,18 @@ class Run:
             # It may have stopped before a singular configuration that it does not see beyond.
             over = looks.beyond(ode, t, y, end) if looks else None
             if over is not None:
-                self.crossed += over.error
-                yield over, None
+                yield self._crossing(over, ode), None
             elif ode.patient or not isinstance(self.integrator, BDF) or self._series():
                 raise
             else:
                 yield from self._segment(t, y, end, patient=True)
+
+    def _crossing(self, over: Piece, ode: Ode) -> Piece:
+        """Note how well a singular configuration is passed; no kink may hide in what is passed."""
+        if self.legs.cut(over, ode, self.integrator)[1] is not None:
+            raise BlowUp(float(over.t[0]))
+        self.crossed += over.error
+        return over
 
     @cached_property
     def _rows(self) -> Rows | None:
@@ -352,7 +366,7 @@ class Run:
     @cached_property
     def _crossings(self) -> Crossings | None:
         """What looks for singular configurations."""
-        return Crossings(self._rows) if self._rows and len(self.state.rows) > 1 else None
+        return Crossings(self._rows) if self._rows and len(self.state.rows) else None
 
     def _outputs(self, after: float, until: float) -> np.ndarray:
         """Output times after one time, until another; the first of all is after its own."""

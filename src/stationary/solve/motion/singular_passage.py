@@ -37,6 +37,9 @@ _EDGES = (_EDGE, 0.01, 0.003, 0.001)
 # become short, and stay independent.
 _LOST = 1e-5
 
+# Steps of some error pass a lost rank at this part of it: exact ones tell whether it is lost there.
+_PASSED = 0.01
+
 # One step of so many is looked at, and more where the rows turn so far in between that less than
 # this part of the rank may be left.
 _EVERY, _LOW = 5, 0.25
@@ -134,10 +137,10 @@ class Crossings:
         times, left = self.rows.along(times, piece.evaluate, below)
         if left.min() >= _LOW * self.full:
             return None
-        low = _LOW * self.full
+        least = 0.0
         if min(left[0], left[-1]) >= _EDGE * self.full:
-            least = self.rows.lowest(times, left, piece.evaluate, low)
-            if least > _LOST * self.full:
+            least = self.rows.lowest(times, left, piece.evaluate, _LOW * self.full)
+            if least > _PASSED * self.full:
                 return None
         best = None
         for t, start in reversed(self.known):
@@ -150,6 +153,8 @@ class Crossings:
         if best is not None:
             # What lies before this one leads to it, and not to the next.
             self.known.clear()
+        elif least > _LOST * self.full:
+            return None
         elif np.any((left[:-1] >= _EDGE * self.full) & (left[1:] < _EDGE * self.full)):
             raise BlowUp(float(piece.t[0]))
         return best
