@@ -435,6 +435,18 @@ MESSAGES: Messages = {
             "  Found 2.\n"
             "  Choose one of them.",
         ),
+        "an event that cannot change its sign is refused": (
+            lambda: st.Event(st.Abs(x - 4)),
+            "the expression of an event never changes its sign, so that it never happens.\n"
+            "  Found Abs(x - 4); expected one that passes through zero.\n"
+            "  Subtract what it shall reach, as in st.Event(st.Abs(x) - 0.1).",
+        ),
+        "two events of one name are refused": (
+            run(events=[st.Event(x, name="turn"), st.Event(x.dot, name="turn")]),
+            "two events are called 'turn'.\n"
+            "  Found one name for the times of both.\n"
+            "  Give each a name of its own, or none.",
+        ),
         "an event of a name that is not known is refused": (
             run(events=[st.Event(y)]),
             "an event names 'y', which is not a coordinate or a velocity of this system.\n"

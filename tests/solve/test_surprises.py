@@ -127,6 +127,30 @@ def test_a_narrow_barrier_higher_than_the_energy_throws_back(width):
     np.testing.assert_allclose(motion.y[-1], expected, rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_digits_know_what_rounding_takes_in_a_narrow_well(seed):
+    """What passes it is as fast behind as before; far away its places have fewer digits."""
+    rng = np.random.default_rng(seed)
+    unit, speed, deep = 10.0 ** rng.integers(-9, 10), rng.uniform(0.5, 2), rng.uniform(2, 20)
+    away, width = unit * rng.choice([0.0, 100.0]), 10 ** rng.uniform(-4, -3)
+    u = ((x - away) / unit - 2) / width
+    well = st.System(kinetic=x.dot**2 / 2, potential=-(unit**2) * deep / (1 + u**2))
+    motion = st.simulate(well, span=(0, 10), start={x: away, x.dot: speed * unit}, points=11)
+    behind = motion.at(10.0)[x] / unit - away / unit - 2
+    left = deep / (1 + (2 / width) ** 2) - deep / (1 + (behind / width) ** 2)
+    lost = abs(motion[x.dot][-1] / unit - np.sqrt(speed**2 - 2 * left)) / speed
+    assert motion.digits < 0.5 - np.log10(max(lost, 1e-16))
+
+
+@pytest.mark.parametrize("width", [1e-3, 1e-2])
+def test_fixed_steps_are_shorter_in_pulses_and_know_what_they_miss(width):
+    pulse, impulse = st.exp(-(((st.t - 5) / width) ** 2)), np.sqrt(np.pi) * width
+    fixed = st.Variational(step=0.01)
+    motion = st.simulate(pushed, span=(0, 10), inputs={F: pulse}, method=fixed, points=11)
+    off = abs(motion[x.dot][-1] / impulse - 1)
+    assert off < 5e-5 and motion.digits < 0.1 - np.log10(off)
+
+
 def test_a_motion_ends_where_the_domain_of_its_force_ends():
     # The first trial step of Runge–Kutta leaves the domain at once; the motion does so at x = 1.
     edge = st.System(kinetic=x.dot**2 / 2, potential=(1 - x) ** 1.5)

@@ -24,6 +24,9 @@ _CHUNK = 1000
 # Newton's method inside a step stops at this residual, relative to what is rounded.
 _ACCURATE = 2e-15
 
+# Steps between two of the instants in and around a narrow peak.
+_AROUND_PEAKS = 8
+
 # Forces inside a step this many times larger than at its ends are not to be jumped over.
 _LARGER = 10.0
 
@@ -41,7 +44,8 @@ class Variational(AbstractIntegrator):
     Parameters
     ----------
     step : float
-        Length of a step; shortened so that a whole number of steps fills the span.
+        Length of a step; shortened so that a whole number of steps fills the span, and in pulses
+        that are narrower.
 
     References
     ----------
@@ -74,6 +78,9 @@ class Variational(AbstractIntegrator):
     ) -> Iterator[Piece]:
         """Integrate; see `AbstractIntegrator`."""
         count = max(1, int(np.ceil((end - t) / self.step * (1 - 1e-12))))
+        if ode.peaks is not None:
+            # Pulses may be narrower than a step.
+            count = max(count, _AROUND_PEAKS)
         length = (end - t) / count
         first, done = t, 0
         while done < count:

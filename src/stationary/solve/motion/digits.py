@@ -32,6 +32,9 @@ _LATE = 1e-3
 # A coordinate that carries less than this part of the motion is at rest but for rounding.
 _AT_REST = 1e-13
 
+# So many last digits of the largest energy are rounding of its sum.
+_LAST_DIGITS = 16
+
 # A motion that goes no further than so many times its rounding is at rest.
 _STILL = 100.0
 
@@ -56,8 +59,22 @@ def _rests(motion: Motion, second: Motion) -> bool:
     return all(np.all(np.ptp(run.q, axis=0) <= _STILL * reach) for run in (motion, second))
 
 
-def digits_left(motion: Motion, second: Motion) -> float:
+def _missing(motion: Motion) -> float:
+    """Return what the energy that is missing at the end makes of velocities at least.
+
+    Where a force is steep, the last digits of a place are many of its energy: they are lost on the
+    way, where nothing that is done to the start tells of them.
+    """
+    level = float(np.abs([motion.kinetic, motion.potential, motion.work]).max())
+    missing = max(0.0, abs(float(motion.balance[-1])) - _LAST_DIGITS * np.finfo(float).eps * level)
+    most = 2 * float(motion.kinetic.max())
+    return min(missing / most, 1.0) if most > 0 else 0.0
+
+
+def digits_left(motion: Motion, second: Motion, *, larger: bool = True) -> float:
     """Return how many digits a motion has in common with a second one at the end.
+
+    Errors of the second are larger, unless that is said to be exact.
 
     They are those of places over the way that coordinates go, and of velocities. Coordinates that
     are added to each other go one way: a mass that the others have not reached yet moves by
@@ -83,6 +100,7 @@ def digits_left(motion: Motion, second: Motion) -> float:
         error = np.abs(states[-1, part] - motion.y[-1, part])
         moved = (error > 0) & (scale > 0)
         worst = max(worst, float((error[moved] / scale[moved]).max(initial=0.0)))
-    if motion.method != "Taylor" and worst < 1 / _TIMES**2:
+    if larger and motion.method != "Taylor" and worst < 1 / _TIMES**2:
         worst /= _TIMES
+    worst = max(worst, _missing(motion))
     return float(np.clip(-np.log10(max(worst, 1e-300)), 0.0, _ALL))

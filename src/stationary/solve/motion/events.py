@@ -45,9 +45,10 @@ class Event:
         New values of coordinates and velocities, ``{y.dot: -e * y.dot}``: the state jumps to them,
         all at once, computed from the state before, and the motion goes on from there.
 
-    A motion may start where an event is zero. If it leaves at once, nothing happens, so that a ball
-    thrown from the floor can come back to it; if the event stays zero, or turns away without
-    speed, it happens at the first time.
+    It happens where the expression changes its sign: what touches zero and turns back does not
+    pass through it. A motion may start where an event is zero. If it leaves at once, nothing
+    happens, so that a ball thrown from the floor can come back to it; if the event stays zero, or
+    turns away without speed, it happens at the first time.
 
     Examples
     --------
@@ -72,6 +73,12 @@ class Event:
     def __post_init__(self):
         watched = from_dynamicsymbols(expression(self.expr, "the expression of an event"))
         object.__setattr__(self, "expr", watched)
+        if watched.free_symbols and (watched.is_nonnegative or watched.is_nonpositive):
+            raise StatementError(
+                "the expression of an event never changes its sign, so that it never happens.",
+                f"Found {str(watched)[:60]}; expected one that passes through zero.",
+                "Subtract what it shall reach, as in st.Event(st.Abs(x) - 0.1).",
+            )
         if self.action is not None and not isinstance(self.action, Mapping):
             raise StatementError(
                 "the action of an event is a dict of new values.",
@@ -98,6 +105,12 @@ def as_events(events: Any) -> list[Event]:
                 "events has an entry that is not one.",
                 f"Found {type(event).__name__}: {str(event)[:60]}; expected st.Event(…).",
                 "Pass a list of events, as in events=[st.Event(x)].",
+            )
+        if event.name is not None and event.name in (other.name for other in checked):
+            raise StatementError(
+                f"two events are called '{event.name}'.",
+                "Found one name for the times of both.",
+                "Give each a name of its own, or none.",
             )
         checked.append(event)
     return checked
