@@ -245,3 +245,27 @@ def test_few_readings_make_longer_pushes_or_say_what_is_missing(tracks):
     with pytest.raises(st.StatementError, match="Record more readings a second") as error:
         st.Push.from_track(poses[::40], tip[::40], outline=OUTLINE)
     assert str(error.value).count("\n") == 2
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0])
+def test_what_changes_along_a_push_does_not_lean_it(unit):
+    # A finger that slides faster and faster along an edge, of a part that turns by the place of the
+    # finger: each push has the turn that belongs to its place, up to what is left of second order.
+    t, dt = np.linspace(0, 1, 2001, retstep=True)
+    rng, worst = np.random.default_rng(3), 0.0
+    for _ in range(4):
+        first, speed, faster, slope = rng.uniform([-0.04, -0.01, 0.04, 20], [0, 0.0, 0.05, 30])
+        place = first + speed * t + faster * t**2
+        turn = slope * (first * t + speed * t**2 / 2 + faster * t**3 / 3)
+        way = 0.06 * np.stack([-np.sin(0.06 * turn), np.cos(0.06 * turn)], axis=1)
+        middle = np.cumsum(np.vstack([[0, 0], (way[1:] + way[:-1]) / 2 * dt]), axis=0)
+        poses = np.column_stack([unit * middle, 0.06 * turn])
+        c, s = np.cos(poses[:, 2]), np.sin(poses[:, 2])
+        tip = middle + np.stack([c * place + s * 0.03, s * place - c * 0.03], axis=1)
+        box = unit * np.array([(-0.05, -0.03), (0.05, -0.03), (0.05, 0.03), (-0.05, 0.03)])
+        pushes = st.Push.from_track(poses[::10], unit * tip[::10], outline=box)
+        assert len(pushes) > 4
+        for push in pushes:
+            across, _, turned = push.twist / push.twist[1] * [1, 1, 0.05 * unit]
+            worst = max(worst, abs(across), abs(turned - 0.05 * slope * push.point[0] / unit))
+    assert worst < 1e-5

@@ -284,13 +284,15 @@ def _rests(poses: np.ndarray, seen: float) -> int:
 class _Smooth:
     """A smooth way through a stretch of readings: its ends are better known than single ones.
 
-    `ends` has poses and tips, `left` what is left of the poses, and `curved` by which share the
-    motion of its middle may differ from the mean: the square of what changes along it.
+    `ends` has poses and tips at both ends of the mean motion, about the mean pose; `left` is what
+    is left of the poses, `weight` how much of each reading is in a mean, and `curved` by which
+    share the mean motion may differ from that at the mean place: the square of what changes.
     """
 
     count: int
     ends: np.ndarray
     left: np.ndarray
+    weight: np.ndarray
     grain: np.ndarray
     place: np.ndarray
     normal: np.ndarray
@@ -315,13 +317,16 @@ class _Smooth:
         changes = 2 * np.linalg.norm(bent) / max(np.linalg.norm(along), 1e-300)
         changes = np.hypot(changes, np.linalg.norm(fitted[1, 5:]))
         fitted[0] += both[0]
-        ends = np.stack([[1, -1, 1], [1, 1, 1]]) @ fitted
+        # A slope by least squares is the mean of the motion with the weight 1 - u²; means of all
+        # else have the same, so that what changes evenly along a push does not count.
+        weight = 1 - u**2
+        weight /= weight.sum()
+        ends = np.stack([[1, -1, 0.2], [1, 1, 0.2]]) @ fitted
         grain = np.spacing(np.abs(both[:, :3] * scale).max())
-        way = normal.mean(axis=0)
+        way = weight @ normal
         return _Smooth(
-            count, ends, left[:, :3], grain / scale,
-            place.mean(axis=0), way / np.hypot(*way), float(gap.mean()), float(fitted[0, 2]),
-            force, changes**2 / 6, size,
+            count, ends, left[:, :3], weight, grain / scale, weight @ place, way / np.hypot(*way),
+            float(gap.mean()), float(ends[:, 2].mean()), force, changes**2 / 6, size,
         )  # fmt: skip
 
     def push(self, push: Any, inflation: float) -> Any:
@@ -335,10 +340,11 @@ class _Smooth:
         c, s = np.cos(self.angle), np.sin(self.angle)
         turn, felt = np.array([[c, s], [-s, c]]), None
         if self.force is not None:
-            steady = self.force[_steady(self.force)]
-            mean = steady.mean(axis=0)
+            good = _steady(self.force)
+            steady, weight = self.force[good], self.weight[good] / self.weight[good].sum()
+            mean = weight @ steady
             felt = tuple(turn @ mean)
-            error = steady.std(axis=0).max() * np.sqrt(inflation / len(steady))
+            error = steady.std(axis=0).max() * np.sqrt(inflation * (weight @ weight))
             noise.append(
                 float(np.hypot(error, self.curved * np.hypot(*mean)))
                 or float(np.spacing(np.abs(self.force).max()))

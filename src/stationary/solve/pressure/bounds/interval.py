@@ -44,11 +44,15 @@ def greatest(
     functional = functional / (np.abs(functional).max() or 1.0)
     tops: list[tuple[float, Mode, Summit]] = []
     hunts = hunts or [Extremes(scene.rest, mode) for mode in scene.modes]
-    # A finger that sticks does so where one that slides stops.
-    for hunt in sorted(hunts, key=lambda k: not k.plane):
+    # What goes further leaves less to look for in other modes: a finger that sticks is asked first,
+    # and once more where none does but one that slides stops.
+    order = sorted(hunts, key=lambda k: -k.seen(functional))
+    for hunt in (*order, *(k for k in order if not k.plane)):
         if not hunt.plane:
             hunt.stuck = [twist for k in hunts for twist in k.stuck if k.plane]
-        summit = hunt.greatest(functional)
+            if any(mode is hunt.mode for _, mode, _ in tops):
+                continue
+        summit = hunt.greatest(functional, max((value for value, *_ in tops), default=-np.inf))
         if summit is not None:
             summit = replace(summit, functional=functional)
             tops.append((float(functional @ summit.twist), hunt.mode, summit))

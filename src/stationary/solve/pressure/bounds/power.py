@@ -46,6 +46,8 @@ _TURNS = 8
 _TRIED, _STARTS, _DESCENTS = 300, 12, 6
 # What is as good as least, in weights times speeds.
 _SHARP = 1e-8
+# Powers that agree in so many digits are the same.
+_DIGITS = 12
 # Samples of a circle, from which its closest points are found.
 _ROUND = 360
 
@@ -73,16 +75,19 @@ def power_ends(scene: Any) -> list[tuple[float, Mode, Summit]]:
         start = even(rest, shown) if plane else spread_motion(rest, replace(shown, cone=()))
         ends = least_power(rest, shown), greatest_power(rest, shown, start)
         every.append((mode, shown, factor, ends))
-    chosen = []
+    chosen, most = [], max(k[2] * power_of(k[3][1]) for k in every) or 1.0
     for side, sign in ((0, 1.0), (1, -1.0)):
-        order = sorted(every, key=lambda k, i=side, s=sign: s * k[2] * power_of(k[3][i]))
-        for mode, shown, factor, ends in order:
-            summit = ends[side]
-            keeps = mode is shown and not mode.cone or _kept(mode, summit)
+        ends_of = []
+        for mode, shown, factor, ends in every:
+            keeps = mode is shown and not mode.cone or _kept(mode, ends[side])
+            ends_of.append((factor * power_of(ends[side]), keeps, mode, shown, ends[side]))
+        # Of modes with the same power one that is kept to attains it.
+        ends_of.sort(key=lambda k, s=sign: (s * round(k[0] / most, _DIGITS), not k[1]))
+        for power, keeps, mode, shown, summit in ends_of:
             if not keeps and len(every) > 1 and not _occurs(scene, mode):
                 continue
             summit = summit if keeps else replace(summit, kind="outer")
-            chosen.append((factor * power_of(summit), shown, summit))
+            chosen.append((power, shown, summit))
             break
     return chosen
 
@@ -96,7 +101,10 @@ def _kept(mode: Mode, summit: Summit) -> bool:
 
 def _occurs(scene: Any, mode: Mode) -> bool:
     """Tell whether a search finds a pressure with this mode of the finger."""
-    return Extremes(scene.rest, mode).greatest(np.array([0.0, 0.0, 1.0])) is not None
+    hunt = Extremes(scene.rest, mode)
+    if hunt.plane:
+        return len(hunt.known.every) > 0
+    return hunt.greatest(np.array([0.0, 0.0, 1.0])) is not None
 
 
 def greatest_power(rest: Rest, mode: Mode, start: np.ndarray) -> Summit:

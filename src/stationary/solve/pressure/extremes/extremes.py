@@ -41,6 +41,8 @@ _ZOOMS = 12
 _TRIED = 300
 # How far beyond an extreme programs are asked, as a share of it.
 _BEYOND = 1e-5
+# The same where another mode is to be exceeded at all.
+_JUST = 1e-9
 # How much closer to a kink they are asked, too.
 _CLOSER = (1e-2, 1e-4)
 # More than columns that move lower the value of a program.
@@ -68,14 +70,20 @@ class Starts:
         return spread_motion(self.rest, self.mode)
 
     @cached_property
-    def every(self) -> np.ndarray:
+    def spread(self) -> np.ndarray:
+        """The motion under a pressure that is spread, whether the finger allows it or not."""
+        return even(self.rest, self.mode)
+
+    @cached_property
+    def plain(self) -> np.ndarray:
         """Motions that pressures have: under one that is spread, and those of pairs."""
-        rest, mode = self.rest, self.mode
-        spread = even(rest, mode)
-        known = spread[None] if mode.allows(spread) else np.zeros((0, 3))
-        if not rest.feet:
-            known = np.vstack([known, self.pairs[0]])
-        return known if len(known) else self._mixed()
+        known = self.spread[None] if self.mode.allows(self.spread) else np.zeros((0, 3))
+        return known if self.rest.feet else np.vstack([known, self.pairs[0]])
+
+    @cached_property
+    def every(self) -> np.ndarray:
+        """The same, or those of mixtures where there are none."""
+        return self.plain if len(self.plain) else self._mixed()
 
     @cached_property
     def family(self) -> tuple[np.ndarray, ...] | None:
@@ -144,6 +152,12 @@ class Extremes:
         """A motion that some pressure has."""
         return self.known.start
 
+    def seen(self, functional: np.ndarray) -> float:
+        """Return how far known motions go where a finger slides; one that sticks has few."""
+        if not self.plane:
+            return np.inf
+        return float((self.known.plain @ functional).max(initial=-np.inf))
+
     @cached_property
     def lever(self) -> float:
         """How far the push passes by the centre, in sizes of the part."""
@@ -151,10 +165,17 @@ class Extremes:
         assert force is not None
         return abs(float(force[2])) / float(np.hypot(force[0], force[1]))
 
-    def greatest(self, functional: np.ndarray) -> Summit | None:
-        """Return the motion with the greatest ``functional @ twist``, if there is one."""
+    def greatest(self, functional: np.ndarray, floor: float = -np.inf) -> Summit | None:
+        """Return the motion with the greatest ``functional @ twist``, if there is one.
+
+        What is below `floor`, which another mode reaches, need not be the greatest.
+        """
         if not self.plane:
             return last_of(self.single, self.mode, functional, self.start, self.ends, self.stuck)
+        reached = np.isfinite(floor) and not self.rest.feet
+        if reached and not len(self.known.plain):
+            if self._beyond(functional, floor, self.known.spread, by=_JUST) is None:
+                return None
         starts = self.known.every
         if not len(starts):
             return None
@@ -165,13 +186,18 @@ class Extremes:
         self.stuck = [] if stuck is None else [stuck]
         best = self._about_corner(functional, value) or best
         if best is None and stuck is None:
-            best = self._ascended(functional, inside)
+            higher = inside
+            if floor > functional @ inside:
+                higher = self._beyond(functional, floor, inside, rounds=EXACT, by=_JUST)
+            if higher is None:
+                return None
+            best = self._ascended(functional, higher)
         for _ in range(_TURNS):
             twist = best.twist if best is not None else inside if stuck is None else stuck
             points = None if best is None else best.points
-            value = float(functional @ twist)
+            value = max(float(functional @ twist), floor)
             further, closer = self._beyond(functional, value, twist, points), 1.0
-            if further is None and best is not None and not best.kind:
+            if further is None and best is not None and not best.kind and value > floor:
                 if certified(self.rest, self.mode, best, functional).scope:
                     break
                 further, closer = self._beside(functional, best)
@@ -327,6 +353,7 @@ class Extremes:
     def _beyond(
         self, functional: np.ndarray, value: float, twist: np.ndarray,
         points: np.ndarray | None = None, rounds: int = ROUGH, closer: float = 1.0,
+        by: float = _BEYOND,
     ) -> np.ndarray | None:  # fmt: skip
         """Return a motion beyond a value at which some pressure stops or goes on, if there is one.
 
@@ -334,7 +361,7 @@ class Extremes:
         """
         pencil = self._pencil(functional)
         size = max(abs(value), 1e-3 * float(np.abs(twist).max()))
-        further = value + _BEYOND * closer * size
+        further = value + by * closer * size
         answer = beyond(self.single, pencil, further, twist, closer, rounds, closer == 1.0, points)
         return None if answer is None else self._on(pencil, answer)
 
