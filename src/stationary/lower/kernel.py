@@ -15,7 +15,6 @@ import scipy.sparse as sparse
 import sympy as sp
 
 from stationary.derive.graph import Graph
-from stationary.errors import StatementError
 from stationary.lower.engines import OPTIMIZING, engine
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.features import Features, features_of
@@ -25,7 +24,7 @@ from stationary.lower.looks import Looks, looks_of
 from stationary.lower.switches import Switches
 from stationary.model.contents import sudden
 from stationary.model.layout import Layout
-from stationary.model.numbers import numbers_of
+from stationary.model.numbers import finite
 from stationary.model.system import System, require
 
 # Which outputs of the graphs' functions are matrices.
@@ -147,8 +146,8 @@ class AbstractKernel(ABC):
     def inner(self) -> tuple[Any, Any, Any, Any, Any]:
         """The arguments (t, q, v, u, p) of the graph, expressed by t, y, p."""
         t, y, p = self.arguments
-        n, m = self.size, self.parameters
-        q, v, values, slots = y[:n], y[n : 2 * n], p[:m], p[m:]
+        n, m = self.size, len(self.graph.system.parameters)
+        q, v, values, slots = y[:n], y[n : 2 * n], p[:m], p[self.parameters :]
         u = lowered(self.signature, self.layout, t, q, v, values, slots)
         return t, q, v, u, values
 
@@ -236,7 +235,7 @@ class AbstractKernel(ABC):
         """Lower an expression to a function of t, y, the parameters and data given as columns."""
         kind = type(self.arguments[0])
         t, y, n = kind.sym("t"), kind.sym("y", self.states), self.size
-        p, d = kind.sym("p", self.parameters), kind.sym("d", len(data))
+        p, d = kind.sym("p", len(self.graph.system.parameters)), kind.sym("d", len(data))
         named = {s: d[i] for i, s in enumerate(data)}
         value = translate(e, self.layout, t, y[:n], y[n : 2 * n], p, named)
         return ca.Function("e", [t, y, p, d], [value])
@@ -370,16 +369,9 @@ class Compiled:
 
 def _entries(name: str, values: Any, count: int) -> np.ndarray:
     """Take exactly as many finite numbers as a vector has entries."""
-    numbers = numbers_of(values)
-    if numbers.shape != (count,) or not np.all(np.isfinite(numbers)):
-        raise StatementError(
-            f"{name} is not a vector of {count} finite numbers.",
-            f"Found {str(values)[:60]}.",
-            "Give one number for each coordinate, in the order of system.coordinates."
-            if name != "u"
-            else "Give one number for each input, in the order of system.inputs.",
-        )
-    return numbers
+    each, order = ("input", "inputs") if name == "u" else ("coordinate", "coordinates")
+    advice = f"Give one number for each {each}, in the order of system.{order}."
+    return finite(values, (count,), f"{name} is not a vector of {count} finite numbers.", advice)
 
 
 def compile(system: System, *, params: Mapping[Any, float] | None = None) -> Compiled:

@@ -13,11 +13,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import scipy.sparse as sparse
-import sympy as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from stationary.derive.touch import Touch
-from stationary.lower.inputs import SLOTS, Signature, lowered, translate
+from stationary.lower.inputs import SLOTS, Signature
 from stationary.lower.kernel import AbstractKernel, graph_of
 from stationary.model.system import System
 
@@ -85,14 +84,6 @@ class Touching(AbstractKernel):
         values = self.parameters + sum(SLOTS[k] for k, _ in self.signature)
         values += bool(self.rows)
         return ca.SX.sym("t"), ca.SX.sym("y", self.states), ca.SX.sym("p", values)
-
-    @cached_property
-    def inner(self) -> tuple[Any, Any, Any, Any, Any]:
-        """The arguments (t, q, v, u, p) of the graph, expressed by t, y, p."""
-        t, y, p = self.arguments
-        n, m = self.size, len(self.graph.system.parameters)
-        q, v, values, slots = y[:n], y[n : 2 * n], p[:m], p[self.parameters :]
-        return t, q, v, lowered(self.signature, self.layout, t, q, v, values, slots), values
 
     @cached_property
     def mode(self) -> tuple[Any, Any, Any, Any, Any, Any, Any]:
@@ -250,14 +241,6 @@ class Touching(AbstractKernel):
                      sticks[j] * second + (1 - sticks[j])]  # fmt: skip
         given = list(self.arguments)
         return ca.Function("margins", given, [ca.densify(ca.vertcat(*margins))], {"cse": True})
-
-    def expression(self, e: sp.Expr, data: tuple[sp.Symbol, ...] = ()) -> ca.Function:
-        """Lower an expression to a function of t, y, the parameters and data given as columns."""
-        t, y, n = ca.SX.sym("t"), ca.SX.sym("y", self.states), self.size
-        p, d = ca.SX.sym("p", len(self.graph.system.parameters)), ca.SX.sym("d", len(data))
-        named = {s: d[i] for i, s in enumerate(data)}
-        graph = translate(e, self.layout, t, y[:n], y[n : 2 * n], p, named)
-        return ca.Function("e", [t, y, p, d], [graph])
 
 
 def _order(pattern: ca.Sparsity) -> list[int]:

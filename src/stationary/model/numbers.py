@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from stationary.errors import StatementError
+
 _NONE = (TypeError, ValueError, OverflowError)
 
 
@@ -38,3 +40,11 @@ def pair_of(value: Any) -> tuple[float, float]:
     """Return two numbers; nan for what are not two."""
     pair = numbers_of(value)
     return (float(pair[0]), float(pair[1])) if pair.shape == (2,) else (np.nan, np.nan)
+
+
+def finite(value: Any, shape: tuple[int, ...], wrong: str, advice: str) -> np.ndarray:
+    """Take finite numbers of a shape; refuse anything else in words."""
+    numbers = numbers_of(value)
+    if numbers.shape != shape or not np.all(np.isfinite(numbers)):
+        raise StatementError(wrong, f"Found {repr(value)[:60]}.", advice)
+    return numbers

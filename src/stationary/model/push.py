@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import StatementError, say
-from stationary.model.numbers import numbers_of
+from stationary.model.numbers import finite
 from stationary.model.push_file import read
 from stationary.model.track import Pushes, cut
 
@@ -202,11 +202,5 @@ class Push:
 
 
 def _numbers(word: str, value: Any, size: int) -> tuple[float, ...]:
-    numbers = numbers_of(value)
-    if numbers.shape != (size,) or not np.all(np.isfinite(numbers)):
-        raise StatementError(
-            f"the {word} of a push is not {_SIZES[size]}.",
-            f"Found {str(value)[:60]}.",
-            f"Give {_SIZES[size]}, finite.",
-        )
-    return tuple(float(x) for x in numbers)
+    wrong = f"the {word} of a push is not {_SIZES[size]}."
+    return tuple(finite(value, (size,), wrong, f"Give {_SIZES[size]}, finite.").tolist())

@@ -14,7 +14,7 @@ from stationary.errors import StatementError
 from stationary.model.arrays import coordinates
 from stationary.model.drawing import Part, Support
 from stationary.model.each import each
-from stationary.model.numbers import number_of, numbers_of
+from stationary.model.numbers import finite, number_of, numbers_of
 from stationary.model.polygon import area, corners_of, polygon, triangles
 from stationary.model.symbols import Coordinate
 from stationary.model.system import System
@@ -334,14 +334,8 @@ def _plane(value: Any, what: str, example: str) -> tuple[sp.Expr, sp.Expr]:
 
 def _numbers(value: Any, shape: tuple[int, ...], what: str, example: str) -> np.ndarray:
     """Take numbers in the frame of the part."""
-    numbers = numbers_of(value)
-    if numbers.shape != shape or not np.all(np.isfinite(numbers)):
-        raise StatementError(
-            f"{what} is not given by numbers.",
-            f"Found {repr(value)[:60]}.",
-            f"Give places on the part, in its own frame, as in {example}.",
-        )
-    return numbers
+    advice = f"Give places on the part, in its own frame, as in {example}."
+    return finite(value, shape, f"{what} is not given by numbers.", advice)
 
 
 def _ends(edge: Any) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from stationary.derive.graph import Graph
 from stationary.errors import StatementError, say
 from stationary.model.layout import Layout
-from stationary.model.numbers import numbers_of
+from stationary.model.numbers import finite, numbers_of
 from stationary.model.system import System
 from stationary.result.least_power import motions
 from stationary.result.line_contact import edges, keeps, motion_cone
@@ -380,14 +380,8 @@ class Pushed(AbstractShown):
 
 
 def _wrench_of(wrench: Any) -> np.ndarray:
-    given = numbers_of(wrench)
-    if given.shape != (3,) or not np.all(np.isfinite(given)):
-        raise StatementError(
-            "a wrench is two forces and a moment.",
-            f"Found {str(wrench)[:60]}.",
-            "Give (fx, fy, moment) about the part's origin.",
-        )
-    return given
+    advice = "Give (fx, fy, moment) about the part's origin."
+    return finite(wrench, (3,), "a wrench is two forces and a moment.", advice)
 
 
 def wrench(points: np.ndarray, weights: np.ndarray, twist: np.ndarray) -> np.ndarray:

@@ -132,15 +132,7 @@ class Slide(AbstractMotion):
 
     def _besides(self) -> list[tuple[str, np.ndarray]]:
         taken = [(name, getattr(self, name)) for name in ("power", "lost", "work")]
-        return taken + self._acting()
-
-    def _acting(self) -> list[tuple[str, np.ndarray]]:
-        """Return forces of friction and multipliers, under names that no coordinate has."""
-        layout = self.kernel.layout
-        forces = [(f"force of {name}", values) for name, values in self.forces.items()]
-        return forces + [
-            (f"lam of {rows.name}", self.lam[rows.name]) for rows in (*layout.rows, *layout.gaps)
-        ]
+        return taken + self._named_forces("force", self.forces)
 
     def __repr__(self) -> str:
         evidence = self.residual

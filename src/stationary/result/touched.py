@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -352,16 +351,7 @@ class Touched(AbstractInertial):
 
     def _besides(self) -> list[tuple[str, np.ndarray]]:
         taken = [(name, getattr(self, name)) for name in ("work", "heat", "struck_off")]
-        return taken + self._named_forces()
-
-    def _named_forces(self) -> list[tuple[str, np.ndarray]]:
-        layout = self.kernel.layout
-        forces: list[tuple[str, Any]] = [
-            (f"friction of {name}", values) for name, values in self.forces.items()
-        ]
-        return forces + [
-            (f"lam of {rows.name}", self.lam[rows.name]) for rows in (*layout.rows, *layout.gaps)
-        ]
+        return taken + self._named_forces("friction", self.forces)
 
     def __repr__(self) -> str:
         kinds = {k: sum(c.kind == k for c in self.changes) for k in dict.fromkeys(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -132,6 +132,12 @@ class AbstractMotion(AbstractShown):
     @abstractmethod
     def _besides(self) -> list[tuple[str, np.ndarray]]:
         """Return what tables list besides states and energies, by name."""
+
+    def _named_forces(self, word: str, forces: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        """Return forces of friction and multipliers, under names that no coordinate has."""
+        rows = (*self.kernel.layout.rows, *self.kernel.layout.gaps)
+        named = [(f"{word} of {name}", values) for name, values in forces.items()]
+        return named + [(f"lam of {r.name}", self.lam[r.name]) for r in rows]
 
     @property
     def q(self) -> np.ndarray:

@@ -177,17 +177,8 @@ class Code:
     """A compiled function, loaded."""
 
     def __init__(self, rhs: ca.Function):
-        self.states, text = rhs.numel_in(1), source(rhs)
-        key = disk.digest(text, *compiler(), *_OPTIONS) + ".so"
-        kept = disk.path(key)
-        if kept is None or not kept.exists():
-            content = compiled(text)
-            disk.keep(key, content)
-            if kept is None or not kept.exists():
-                self._aside = tempfile.TemporaryDirectory()
-                kept = Path(self._aside.name) / key
-                kept.write_bytes(content)
-        self._call = ctypes.CDLL(str(kept)).rates_of
+        self.states = rhs.numel_in(1)
+        self._call = loaded(source(rhs)).rates_of
         self._call.argtypes = [ctypes.c_long, *[ctypes.c_void_p] * 4]
 
     def __call__(self, t: np.ndarray, y: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -199,7 +190,23 @@ class Code:
         return dy
 
 
-def compiled(text: str, options: tuple[str, ...] = _OPTIONS) -> bytes:
+def loaded(text: str, options: tuple[str, ...] = _OPTIONS) -> ctypes.CDLL:
+    """Compile a text, or take what an earlier process has left on disk, and load it."""
+    key = disk.digest(text, *compiler(), *options) + ".so"
+    kept = disk.path(key)
+    if kept is None or not kept.exists():
+        content = _compiled(text, options)
+        disk.keep(key, content)
+        if kept is None or not kept.exists():
+            with tempfile.TemporaryDirectory() as folder:
+                # What is loaded stays, whatever becomes of its file.
+                aside = Path(folder) / key
+                aside.write_bytes(content)
+                return ctypes.CDLL(str(aside))
+    return ctypes.CDLL(str(kept))
+
+
+def _compiled(text: str, options: tuple[str, ...]) -> bytes:
     """Return a shared library of a text."""
     with tempfile.TemporaryDirectory() as folder:
         file, library = Path(folder) / "rates.c", Path(folder) / "rates.so"

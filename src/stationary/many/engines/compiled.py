@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from stationary.errors import StationaryError
-from stationary.lower import cache as disk
 from stationary.lower.engines import c
 from stationary.many.chunk import Chunk, completed
 from stationary.many.cores import cores
@@ -88,15 +85,7 @@ def written(question: Question) -> tuple[Motions, Program]:
 
 @lru_cache(maxsize=8)
 def _code(text: str) -> Any:
-    key = disk.digest(text, *c.compiler(), *_OPTIONS) + ".so"
-    kept = disk.path(key)
-    if kept is None or not kept.exists():
-        content = c.compiled(text, _OPTIONS)
-        disk.keep(key, content)
-        if kept is None or not kept.exists():
-            kept = Path(tempfile.mkdtemp()) / key
-            kept.write_bytes(content)
-    return ctypes.CDLL(str(kept)).run
+    return c.loaded(text, _OPTIONS).run
 
 
 def inputs_of(
