@@ -377,7 +377,7 @@ MESSAGES: Messages = {
             run(points=10**9),
             "points are too many.\n"
             "  Found 1000000000, expected at most 12500000 for 1 coordinate(s).\n"
-            "  Ask for fewer, as in points=1001; motion.at(t) answers in between.",
+            "  Ask for fewer, as in points=1001.",
         ),
         "between two times there are as many instants as numbers": (
             run(span=(1e16, 1e16 + 2)),

@@ -151,7 +151,7 @@ def test_a_larger_limit_at_rest_is_for_motions_with_inertia():
         st.StatementError,
         "friction 'belt' has a larger limit at rest.\n"
         "  Found static=2 beside limit=1: it sticks and slips, and inertia decides how.\n"
-        "  Use simulate, or leave static out.",
+        "  Use st.simulate, or leave static out.",
         lambda: st.quasistatics(rubbing, span=(0, 1)),
     )
 
