@@ -406,3 +406,42 @@ def test_text_is_not_run_as_a_program(door, tmp_path):
     with pytest.raises(st.StatementError, match="(?s)not an expression.*not evaluated") as e:
         door(f"open({str(trace)!r}, 'w')")
     assert not trace.exists() and len(str(e.value).splitlines()) == 3
+
+
+_X = st.coordinates("x")
+_ONE = st.System(kinetic=_X.dot**2 / 2)
+MISSPELLED = {
+    "another word": (lambda: st.simulate(_ONE, spam=(0, 1)), "Did you mean 'span'?"),
+    "no name": (lambda: st.simulate(_ONE, (0, 1)), "as in span=…"),
+    "nothing": (lambda: st.simulate(_ONE), "simulate is not given 'span'."),
+    "an energy": (lambda: st.System(kinetic_energy=_X.dot**2), "Did you mean 'kinetic'?"),
+    "a part": (lambda: st.particle(1, (_X, 0)), "Write the others with their names, as in at=…"),
+    "a term": (lambda: st.Load(1), "Load is not given 'on'."),
+}
+
+
+@pytest.mark.parametrize("case", MISSPELLED)
+def test_misspelled_arguments_are_told_in_three_parts(case):
+    ask, words = MISSPELLED[case]
+    with pytest.raises(TypeError) as error:
+        ask()
+    assert words in str(error.value) and len(str(error.value).splitlines()) == 3
+
+
+MISTAKEN = {
+    "times": (lambda: st.simulate(_ONE, span=(0, 1)).at("noon"), "not known at that time"),
+    "box": (lambda: st.equilibria(_ONE, within=(-1, 1)), "expected a dictionary"),
+    "shape": (lambda: st.coordinates("r", shape="a"), "expected positive whole numbers"),
+    "defaults": (lambda: st.parameters({"m": 1}), "holds no name of a parameter"),
+    "rows": (lambda: st.each(lambda a, b: a[0], st.coordinates("r", shape=(3, 2))), "one row"),
+    "columns": (lambda: st.each(lambda a: a[7], st.coordinates("r", shape=(3, 2))), "one row"),
+    "file": (lambda: st.load(5), "no file"),
+}
+
+
+@pytest.mark.parametrize("case", MISTAKEN)
+def test_what_beginners_mistake_is_told_in_three_parts(case):
+    ask, words = MISTAKEN[case]
+    with pytest.raises(st.StatementError) as error:
+        ask()
+    assert words in str(error.value) and len(str(error.value).splitlines()) == 3

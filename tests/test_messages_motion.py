@@ -213,7 +213,7 @@ def test_a_motion_is_known_inside_its_span_only(motion):
         st.StatementError,
         "the motion is not known at that time.\n"
         "  Found array(2.), expected times from 0 to 1.\n"
-        "  Simulate a longer span.",
+        "  Give times inside the span, or simulate a longer one.",
         lambda: motion.at(2.0),
     )
 
@@ -298,9 +298,8 @@ def test_a_span_of_which_steps_are_no_numbers_is_called_that(span, kind, length)
 def test_a_class_in_the_place_of_an_integrator_is_recognized(method):
     assert_says(
         st.StatementError,
-        "method must be 'auto', Taylor(), BDF(), Runge() or Variational(); got the class "
-        f"{method.__name__}.\n"
-        f"  Did you mean '{method.__name__}()'?\n"
+        "method must be 'auto', Taylor(), BDF(), Runge() or Variational().\n"
+        f"  Found the class {method.__name__}. Did you mean '{method.__name__}()'?\n"
         "  Pass 'auto' or an integrator, as in method=st.BDF().",
         run(method=method),
     )
@@ -388,8 +387,8 @@ MESSAGES: Messages = {
         ),
         "an unknown method is named with its nearest neighbour": (
             run(method="taylr"),
-            "method must be 'auto', Taylor(), BDF(), Runge() or Variational(); got 'taylr'.\n"
-            "  Did you mean 'Taylor()'?\n"
+            "method must be 'auto', Taylor(), BDF(), Runge() or Variational().\n"
+            "  Found 'taylr'. Did you mean 'Taylor()'?\n"
             "  Pass 'auto' or an integrator, as in method=st.BDF().",
         ),
         "taylor series need smooth forces": (

@@ -6,9 +6,11 @@ expected; what to do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from typing import Any
+from functools import wraps
+from inspect import isclass, signature
+from typing import Any, TypeVar
 
 
 class StationaryError(Exception):
@@ -205,6 +207,75 @@ def refuse_text(what: str, values: Iterable[object]) -> None:
                 "parameters, inputs and st.t.",
                 "Build it from st.coordinates and st.parameters; text is not evaluated.",
             )
+
+
+Callee = TypeVar("Callee", bound=Callable[..., Any])
+
+
+def spelled(callee: Callee) -> Callee:
+    """Let a function or a class say which of its arguments is unknown, missing or without a name.
+
+    Examples
+    --------
+    >>> @spelled
+    ... def drawn(system, *, points=11): ...
+    >>> try:
+    ...     drawn(1, point=5)
+    ... except TypeError as error:
+    ...     print(error)
+    drawn has no argument 'point'.
+      Arguments: system, points. Did you mean 'points'?
+      Name one of these.
+    """
+    whole: Any = callee
+    if not isclass(callee):
+        return _spelled(whole, whole.__name__)  # pyright: ignore[reportReturnType]  # same calls
+    # A class is found by its own name in every process: it stays itself.
+    setattr(whole, "__init__", _spelled(whole.__init__, whole.__name__))
+    return whole
+
+
+def _spelled(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    @wraps(function)
+    def checked(*places: Any, **given: Any) -> Any:
+        try:
+            return function(*places, **given)
+        except TypeError as error:
+            words = _misspelled(function, name, places, given)
+            if not words:
+                raise
+            raise TypeError(words) from error
+
+    return checked
+
+
+def _misspelled(function: Callable[..., Any], name: str, places: tuple, given: dict) -> str:
+    """Say what is wrong with the arguments of a call; nothing if they fit."""
+    known = signature(function).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in known.values()):
+        return ""
+    own = [key for key in known if key != "self"]
+    listed = ", ".join(own)
+    strange = [key for key in given if key not in own]
+    if strange:
+        near = did_you_mean(strange[0], own)
+        return say(f"{name} has no argument '{strange[0]}'.", f"Arguments: {listed}.{near}",
+                   "Name one of these.")  # fmt: skip
+    unnamed = [p.name for p in known.values() if p.kind is not p.KEYWORD_ONLY]
+    if len(places) > len(unnamed):
+        fits = len(unnamed) - ("self" in unnamed)
+        return say(f"{name} is given arguments without their names.",
+                   f"Found {len(places) - ('self' in unnamed)}, expected {fits or 'none'}; "
+                   f"arguments: {listed}.",
+                   f"Write the others with their names, as in {own[min(fits, len(own) - 1)]}=….",
+                   )  # fmt: skip
+    missing = [p.name for p in known.values()
+             if p.default is p.empty and p.name not in (*unnamed[: len(places)], *given)
+             and p.kind is not p.VAR_POSITIONAL]  # fmt: skip
+    if missing:
+        return say(f"{name} is not given '{missing[0]}'.", f"Arguments: {listed}.",
+                   f"Add {missing[0]}=….")  # fmt: skip
+    return ""
 
 
 def unknown(what: str, name: str, choices: Iterable[str]) -> str:

@@ -18,7 +18,7 @@ from stationary.derive.quadrature import (
     ritz_points,
     squares,
 )
-from stationary.errors import StatementError
+from stationary.errors import StatementError, spelled
 from stationary.model.arrays import Array
 from stationary.model.continuum import Continuum, Interval
 from stationary.model.drawing import Part
@@ -32,6 +32,7 @@ from stationary.model.terms import ENERGIES, Constraint, Load
 _CHANCE = 1e-9
 
 
+@spelled
 def discretize(continuum: Continuum, *, elements: int, degree: Any = None) -> System:
     """Turn a continuum into an ordinary system by finite elements.
 

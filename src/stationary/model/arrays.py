@@ -150,8 +150,8 @@ def coordinates(names: str, *, shape: int | tuple[int, ...] | None = None) -> An
             f"Found {len(symbols)} names: {names!r}.",
             "Declare each array in a call of its own.",
         )
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    if not shape or min(shape) < 1:
+    shape = tuple(np.atleast_1d(np.asarray(shape, dtype=object)).tolist())
+    if not shape or not all(isinstance(n, (int, np.integer)) and n >= 1 for n in shape):
         raise StatementError(
             f"the shape of '{names}' is empty.",
             f"Found {shape}, expected positive whole numbers.",

@@ -203,7 +203,14 @@ def each(function: Callable[..., Any], *tables: Any, name: str | None = None) ->
     arguments = [
         _placeholders(tab, label, columns) for tab, label in zip(tables, _labels(function, tables))
     ]
-    element = function(*arguments)
+    try:
+        element = function(*arguments)
+    except (TypeError, IndexError) as error:
+        raise StatementError(
+            "the function of each cannot be called with one row of each table.",
+            f"Found {len(arguments)} argument{'s' * (len(arguments) != 1)} and: {error}.",
+            "Give it one argument for each table, with as many entries as a row has.",
+        ) from error
     if isinstance(element, (sp.Expr, int, float)):
         element = (element,)
     if isinstance(element, (tuple, list, np.ndarray)):

@@ -8,7 +8,7 @@ import numpy as np
 import sympy as sp
 from sympy.printing.latex import latex
 
-from stationary.errors import StatementError
+from stationary.errors import StatementError, spelled
 from stationary.model.each import Each
 from stationary.model.symbols import (
     AbstractReal,
@@ -288,6 +288,7 @@ def positions(names: str) -> Position:
     return declared(names, Position)
 
 
+@spelled
 def field(name: str, *, over: tuple) -> Field:
     """Declare a field over an interval.
 

@@ -207,7 +207,7 @@ class Interpolation:
 
     def positions(self, values: Mapping[str, float]) -> np.ndarray:
         """Return the positions of all nodes at given values of the parameters, by name."""
-        at = np.array([number_of(e, values) for e in self.breaks])
+        at = np.array([position_of(e, values) for e in self.breaks])
         if not np.all(np.diff(at) > 0):
             shown = ", ".join(f"{e} = {x:g}" for e, x in zip(self.breaks, at))
             raise StatementError(
@@ -219,7 +219,7 @@ class Interpolation:
         return np.concatenate([at[:1], *pieces])
 
 
-def number_of(e: sp.Expr, values: Mapping[str, float]) -> float:
+def position_of(e: sp.Expr, values: Mapping[str, float]) -> float:
     """Return a place at given values of the parameters, by name."""
     return float(e.xreplace({s: sp.Float(values[s.name]) for s in e.free_symbols}))  # pyright: ignore[reportAttributeAccessIssue]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.errors import StatementError
+from stationary.errors import StatementError, spelled
 from stationary.model.drawing import Part
 from stationary.model.each import norm
 from stationary.model.space.frames import Frame
@@ -17,6 +17,7 @@ from stationary.model.system import Mechanism, System
 from stationary.model.terms import Constraint, Vector, expression, vector
 
 
+@spelled
 def particle(m: Any, *, at: Any, gravity: Any = 0, name: str = "") -> System:
     """Return a point mass.
 
@@ -46,6 +47,7 @@ def particle(m: Any, *, at: Any, gravity: Any = 0, name: str = "") -> System:
     )
 
 
+@spelled
 def body(m: Any, *, inertia: Any, at: Any, angle: Any, gravity: Any = 0, name: str = "") -> System:
     """Return a rigid body moving in a plane.
 
@@ -80,6 +82,7 @@ def body(m: Any, *, inertia: Any, at: Any, angle: Any, gravity: Any = 0, name: s
     )
 
 
+@spelled
 def spring(k: Any, *, between: Any, rest: Any = 0, about: Any = None, name: str = "") -> System:
     """Return a linear spring between two points, angles or displacements, or turned frames.
 
@@ -125,6 +128,7 @@ def spring(k: Any, *, between: Any, rest: Any = 0, about: Any = None, name: str 
     )
 
 
+@spelled
 def damper(c: Any, *, between: Any, about: Any = None, name: str = "") -> System:
     """Return a viscous damper along the line between two points, or between two scalars.
 
@@ -149,6 +153,7 @@ def damper(c: Any, *, between: Any, about: Any = None, name: str = "") -> System
     )
 
 
+@spelled
 def rod(P: Any, Q: Any, length: Any, *, name: str = "") -> System:
     """Return a massless rigid rod: a constraint that keeps two points at a distance.
 
@@ -166,6 +171,7 @@ def rod(P: Any, Q: Any, length: Any, *, name: str = "") -> System:
     )
 
 
+@spelled
 def mechanism(*, x: Sequence[Any], inertia: Sequence[Any], name: str = "") -> System:
     """Return a mechanism by its uncoupled coordinates x = L(θ) and their inertias.
 

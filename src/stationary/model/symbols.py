@@ -285,7 +285,7 @@ def parameters(names: str = "", **defaults: float) -> Parameter:
     >>> g.default
     9.81
     """
-    several: Any = declared(names, Parameter) if names.strip(" ,") else ()
+    several: Any = declared(names, Parameter) if names != "" else ()
     several = several if isinstance(several, tuple) else (several,)
     for name, value in defaults.items():
         number = number_of(value)

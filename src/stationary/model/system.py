@@ -9,7 +9,7 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.errors import StatementError
+from stationary.errors import StatementError, spelled
 from stationary.model import graphs
 from stationary.model.arrays import Array
 from stationary.model.built_once import opened
@@ -34,6 +34,7 @@ class Mechanism:
         return Mechanism(tuple(map(change, self.x)), tuple(map(change, self.inertia)))
 
 
+@spelled
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class System:
     """A mechanical system, stated by its energies.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError
+from stationary.errors import StatementError, spelled
 from stationary.model.arrays import Array
 from stationary.model.contents import contents
 from stationary.model.each import Each, Table
@@ -176,6 +176,7 @@ def _not_negative(e: sp.Expr, what: str = "the limit of a friction term") -> sp.
     return e
 
 
+@spelled
 @dataclass(frozen=True)
 class Load(AbstractTerm):
     """A force and what it works on: δW = force · δ(on).
@@ -220,6 +221,7 @@ class Load(AbstractTerm):
         return "δW = " + " + ".join(terms)
 
 
+@spelled
 @dataclass(frozen=True)
 class Friction(AbstractTerm):
     """Dry friction of size `limit` against the rate of `on`.
@@ -271,6 +273,7 @@ class Friction(AbstractTerm):
         return f"{prefix}friction up to {text(self.limit)}{rest} against {_rate(self.on)}"
 
 
+@spelled
 @dataclass(frozen=True)
 class Drag(AbstractTerm):
     """A force η|v|ⁿ against the velocity v = d(on)/dt; n = 1 is viscous, n = 2 quadratic.
@@ -310,6 +313,7 @@ class Drag(AbstractTerm):
         return f"{prefix}drag {size} against v = {_rate(self.on)}"
 
 
+@spelled
 @dataclass(frozen=True)
 class Constraint(AbstractTerm):
     """A holonomic constraint R(q, t) = 0; a tuple states several under one name.
@@ -358,6 +362,7 @@ class Constraint(AbstractTerm):
         return _equated(self.name, self.R)
 
 
+@spelled
 @dataclass(frozen=True)
 class Pfaffian(AbstractTerm):
     """A constraint on velocities, A(q) q̇ + b(q, t) = 0, holonomic or not.
@@ -381,6 +386,7 @@ class Pfaffian(AbstractTerm):
         return _equated(self.name, self.expr)
 
 
+@spelled
 @dataclass(frozen=True)
 class Contact(AbstractTerm):
     """A unilateral contact gap(q, t) ≥ 0 that only pushes, with friction μ along `slip`.

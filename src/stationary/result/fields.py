@@ -20,8 +20,8 @@ from stationary.model.interpolation import (
     Interpolation,
     in_coordinates,
     interpolation_of,
-    number_of,
     over_of,
+    position_of,
     values_by_name,
 )
 from stationary.model.layout import Layout
@@ -278,7 +278,7 @@ def at_points(system: System, key: Any, values: np.ndarray) -> Any:
         named = any(point.value.name == c.name for c in system.coordinates)
         if named or field.basis is None or field.node(point.place) is not None:
             continue
-        nodes, place = field.positions(known), number_of(point.place, known)
+        nodes, place = field.positions(known), position_of(point.place, known)
         if not nodes[0] <= place <= nodes[-1]:
             raise StatementError(
                 f"the field '{point.field}' is not known at that position.",

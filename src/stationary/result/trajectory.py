@@ -18,6 +18,7 @@ from stationary.lower.inputs import Drives
 from stationary.lower.kernel import AbstractKernel, numeric
 from stationary.model.arrays import Array
 from stationary.model.graphs import renamed
+from stationary.model.numbers import numbers_of
 from stationary.model.symbols import (
     Acceleration,
     Coordinate,
@@ -333,13 +334,13 @@ class AbstractMotion(AbstractShown):
         t : float or array
             Times inside the motion's span.
         """
-        times = np.atleast_1d(np.asarray(t, dtype=float))
+        times = np.atleast_1d(numbers_of(t))
         first, last = self.t[0], self.t[-1]
         if times.ndim != 1 or not np.all((times >= first) & (times <= last)):
             raise StatementError(
                 "the motion is not known at that time.",
                 f"Found {np.asarray(t)!r}, expected times from {first:g} to {last:g}.",
-                "Simulate a longer span.",
+                "Give times inside the span, or simulate a longer one.",
             )
         order = np.argsort(times, kind="stable")
         states = (self.dense or self._between)(times[order])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from math import isfinite
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from stationary.errors import DerivationError, StatementError
+from stationary.errors import DerivationError, StatementError, spelled
 from stationary.model.layout import number
 from stationary.model.numbers import as_real, number_of
 from stationary.model.system import System
@@ -16,8 +17,15 @@ from stationary.model.terms import Drag
 from stationary.result.equilibrium import Equilibrium
 from stationary.solve.motion.stabilize import Baumgarte, Projection
 
-#: For every question: what is not finite is found, and told in words, by the gate and not by NumPy.
-quiet = np.errstate(all="ignore")
+Question = TypeVar("Question", bound=Callable[..., Any])
+
+
+def quiet(function: Question) -> Question:
+    """Let a question say which argument is misspelled, and keep NumPy from speaking.
+
+    What is not finite is found, and told in words, by the gate.
+    """
+    return spelled(np.errstate(all="ignore")(function))
 
 
 def refuse_unsmooth(system: System, values: np.ndarray) -> None:

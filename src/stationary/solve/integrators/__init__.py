@@ -22,8 +22,8 @@ def chosen(method: Any, kernel: AbstractKernel) -> AbstractIntegrator:
         given = f"the class {method.__name__}" if isinstance(method, type) else repr(str(method))
         near = method.__name__ if isinstance(method, type) else str(method).capitalize()
         raise StatementError(
-            f"method must be 'auto', Taylor(), BDF(), Runge() or Variational(); got {given}.",
-            did_you_mean(near + "()", names).strip(),
+            "method must be 'auto', Taylor(), BDF(), Runge() or Variational().",
+            f"Found {given}.{did_you_mean(near + '()', names)}",
             "Pass 'auto' or an integrator, as in method=st.BDF().",
         )
     return Taylor() if has_series(kernel) else Runge()

@@ -10,7 +10,7 @@ import numpy as np
 
 from stationary.errors import DerivationError, StatementError
 from stationary.lower.kernel import graph_of
-from stationary.model.layout import Layout
+from stationary.model.layout import Layout, pairs
 from stationary.model.numbers import pair_of
 from stationary.model.system import System
 from stationary.result.equilibrium import Equilibrium
@@ -133,7 +133,7 @@ def _whole(layout: Layout) -> dict:
 
 def _box(layout: Layout, within: Mapping) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     places, low, high = [], [], []
-    for key, interval in within.items():
+    for key, interval in pairs(within, "within"):
         entries, order = layout.resolve(key, "within")
         a, b = pair_of(interval)
         if order or not a < b or not np.isfinite(b - a):
