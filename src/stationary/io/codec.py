@@ -35,7 +35,7 @@ _ROOMS = (
     "result.changes", "result.diagram", "result.equilibrium", "result.limits", "result.modes",
     "result.fields", "result.motion", "result.multipliers", "result.pressure", "result.slide",
     "result.state", "result.statespace", "result.step", "result.touched", "result.quadrics",
-    "result.weighed", "model.push", "solve.rest.equilibria", "result.speed_limit",
+    "result.weighed", "model.push", "result.speed_limit",
     "many.design", "many.runs",
 )  # fmt: skip
 

@@ -179,3 +179,28 @@ class Equilibrium(AbstractShown):
             + ", ".join(f"{name} {evidence(value)}" for name, value in self.residual.items())
         )
         return "\n".join(lines)
+
+
+class Equilibria(list):
+    """Equilibria in the order of their coordinates, and whether they are all.
+
+    Attributes
+    ----------
+    complete : bool
+        Whether it is proven that the box holds no others, but such as are closer to one of these
+        than a millionth of the box.
+    searched : str
+        How they were found, and what the proof lacks if there is none.
+    """
+
+    complete: bool = False
+    searched: str = ""
+
+    def __repr__(self) -> str:
+        one = len(self) == 1
+        proven = "complete" if self.complete else "not proven complete"
+        lines = [f"{len(self)} {'equilibrium' if one else 'equilibria'}, {proven}; {self.searched}"]
+        for rest in self:
+            first = repr(rest).splitlines()[0]
+            lines.append("  " + first.split(", ", 1)[1])
+        return "\n".join(lines)

@@ -13,7 +13,7 @@ from stationary.lower.kernel import graph_of
 from stationary.model.layout import Layout, pairs
 from stationary.model.numbers import pair_of
 from stationary.model.system import System
-from stationary.result.equilibrium import Equilibrium
+from stationary.result.equilibrium import Equilibria, Equilibrium
 from stationary.solve.arguments import as_time, quiet
 from stationary.solve.inertia import require_system
 from stationary.solve.progress import Progress
@@ -24,31 +24,6 @@ from stationary.solve.scales import scales_of
 
 # Most contacts of which every set is tried.
 _MOST_CONTACTS = 6
-
-
-class Equilibria(list):
-    """Equilibria in the order of their coordinates, and whether they are all.
-
-    Attributes
-    ----------
-    complete : bool
-        Whether it is proven that the box holds no others, but such as are closer to one of these
-        than a millionth of the box.
-    searched : str
-        How they were found, and what the proof lacks if there is none.
-    """
-
-    complete: bool = False
-    searched: str = ""
-
-    def __repr__(self) -> str:
-        one = len(self) == 1
-        proven = "complete" if self.complete else "not proven complete"
-        lines = [f"{len(self)} {'equilibrium' if one else 'equilibria'}, {proven}; {self.searched}"]
-        for rest in self:
-            first = repr(rest).splitlines()[0]
-            lines.append("  " + first.split(", ", 1)[1])
-        return "\n".join(lines)
 
 
 @quiet
