@@ -15,7 +15,7 @@ from stationary.model.symbols import Parameter
 from stationary.result.diagram import Diagram
 from stationary.result.trajectory import AbstractMotion
 from stationary.solve.motion.events import Event
-from stationary.solve.motion.zero_passages import zeros
+from stationary.solve.motion.zero_passages import passages
 
 # Looks into an interval, and how often the part around the best one is looked into again.
 _LOOKS = 15
@@ -163,24 +163,13 @@ def _along(motion: AbstractMotion, keep: First | Most | Mean) -> float:
 
     t, f = motion.t, motion[keep.what]
     if isinstance(keep, First):
-        return crossing(course, t, f, keep.direction)
+        moments = passages(course, t, f, keep.direction)
+        return float(moments[0]) if len(moments) else np.nan
     if isinstance(keep, Most):
         return float(extreme(course, t, f, keep.sign))
     jumps = [at for at, *_ in getattr(motion, "struck", ())]
     jumps += [change.t for change in getattr(motion, "changes", ())]
     return float(average(course, t, f, jumps))
-
-
-def crossing(course: Course, t: np.ndarray, f: np.ndarray, direction: int) -> float:
-    """Return when what is known at some times first changes its sign, or nan."""
-    at = np.flatnonzero((f[:-1] != 0) & (np.sign(f[:-1]) != np.sign(f[1:])))
-    if direction:
-        at = at[(f[at] < 0) == (direction > 0)]
-    if not len(at):
-        return np.nan
-    if f[at[0] + 1] == 0:
-        return float(t[at[0] + 1])
-    return float(zeros(course, t[at[:1]], t[at[:1] + 1])[0])
 
 
 def extreme(course: Course, t: np.ndarray, f: np.ndarray, sign: int) -> float:

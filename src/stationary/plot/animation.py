@@ -102,6 +102,12 @@ class Film:
     name: str
     scene: Scene | None = None
 
+    def __post_init__(self):
+        # Find places for everything once; frames that each did so would shake, and take long.
+        self.show(0)
+        self.figure.draw_without_rendering()
+        self.figure.set_layout_engine("none")
+
 
 def _film(drawn: Scene, name: str, speed: float, fps: float, caption: str = "") -> Film:
     import matplotlib.pyplot as plt
@@ -115,9 +121,7 @@ def _film(drawn: Scene, name: str, speed: float, fps: float, caption: str = "") 
         trails = [_Trail.behind(axes, s, fps * _FINE) for s in drawn.strokes if s.trail]
         strokes = [(ink(axes, s), s.path) for s in drawn.strokes]
         surfaces = Surfaces(axes, list(drawn.solids)) if drawn.solids else None
-    digits = max(0, 2 - int(np.floor(np.log10(drawn.t[-1] - drawn.t[0] or 1.0))))
-    pace = "" if np.isclose(speed, 1) else f"   (film runs ×{speed:.2g})"
-    pace += f"\n{caption}" if caption else ""
+    written = title_at(name, drawn.t, speed, caption)
     moving = [*(p for trail in trails for p in trail.pieces), *(a for a, _ in strokes), title]
     moving += [surfaces.artist] if surfaces else []
 
@@ -128,15 +132,18 @@ def _film(drawn: Scene, name: str, speed: float, fps: float, caption: str = "") 
             trail.show(_FINE * k)
         if surfaces:
             surfaces.show(_FINE * k)
-        clock = f"t = {drawn.t[_FINE * k]:.{digits}f} s{pace}"
-        title.set_text(f"{words(name)}\n{clock}" if name else clock)
+        title.set_text(written(drawn.t[_FINE * k]))
         return moving
 
-    # Find places for everything once; frames that each did so would shake, and take long.
-    show(0)
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
     return Film(figure, moving, show, len(drawn.t[::_FINE]), name, drawn)
+
+
+def title_at(name: str, t: np.ndarray, speed: float, caption: str = "") -> Callable[[float], str]:
+    """Return what writes the title of a film at a time: its name, its clock and its pace."""
+    digits = max(0, 2 - int(np.floor(np.log10(t[-1] - t[0] or 1.0))))
+    pace = "" if np.isclose(speed, 1) else f"   (film runs ×{speed:.2g})"
+    above, below = f"{words(name)}\n" if name else "", f"\n{caption}" if caption else ""
+    return lambda now: f"{above}t = {now:.{digits}f} s{pace}{below}"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import StatementError
-from stationary.plot.animation import LONGEST, SHORTEST, Film, playing, saver
+from stationary.plot.animation import LONGEST, SHORTEST, Film, playing, saver, title_at
 from stationary.plot.style import COLORS, DASHES, label, legend, look, words
 from stationary.result.fields import FieldFunction
 from stationary.result.modes import Modes
@@ -121,19 +121,13 @@ def animate(field: FieldFunction, path: Any = None, *, fps: int = 25) -> Any:
         axes.set_xlabel(_position(field))
         axes.set_ylabel(label(field.expression))
         title = figure.suptitle("", fontsize=10)
-    digits = max(0, 2 - int(np.floor(np.log10(last - first))))
-    speed = (last - first) / length
-    pace = "" if np.isclose(speed, 1) else f"   (film runs ×{speed:.2g})"
+    written = title_at(field.name, times, (last - first) / length)
 
     def show(k: int) -> list[Any]:
         line.set_ydata(values[:, k])
-        clock = f"t = {times[k]:.{digits}f} s{pace}"
-        title.set_text(f"{words(field.name)}\n{clock}" if field.name else clock)
+        title.set_text(written(times[k]))
         return [line, title]
 
-    show(0)
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
     film = Film(figure, [line, title], show, len(times), field.name)
     if save is not None:
         Path(path).write_bytes(save(film, fps))
