@@ -315,35 +315,19 @@ def _modes(law: Law) -> list[Callable[[], np.ndarray]]:
 
 
 def _mode(law: Law, rubbing: dict[int, int], choice: tuple[int, ...]) -> np.ndarray:
-    """Return velocities and forces of one mode: 0 open, 1 stuck, 2 and 3 sliding either way."""
-    p = law.problem
-    other = (law.pressed == -1)[p.term]
-    n, m, rows, gaps = law.n, len(p.c), law.rows, law.gaps
-    a, b, c = n, n + m, n + m + rows
-    M, r = np.zeros((c + gaps, c + gaps)), np.zeros(c + gaps)
-    F, V = law.strength, law.speed
-    M[:n, :n] = -law.drag * np.eye(n) / F
-    M[:n, a:b], M[:n, b:c], M[:n, c:] = -law.B.T / F, law.A.T / F, law.G.T / F
-    r[:n] = -p.f / F
-    M[a:b, a:b] = np.eye(m) / F
-    drag = np.where(other, p.size[p.term], 0.0) / V
-    M[a:b, :n] -= drag[:, None] * law.B / F
-    r[a:b] = drag * p.c / F
-    M[b:c, :n], M[b:c, b:c] = law.A / V, np.eye(rows) * law.soft / V
-    r[b:c] = -p.b / V
-    for j, word in enumerate(choice):
-        if word == 0:
-            M[c + j, c + j] = 1 / F
-        else:
-            M[c + j, :n], r[c + j] = law.G[j] / V, -p.g[j] / V
-            M[c + j, c + j] = law.give / V
-        if word == 0 or j not in rubbing:
-            continue
-        k = rubbing[j]
-        i = int(p.starts[k])
-        if word == 1:
-            M[a + i], r[a + i] = 0.0, -p.c[i] / V
-            M[a + i, :n] = law.B[i] / V
-        else:
-            M[a + i, c + j] = (p.size[k] if word == 2 else -p.size[k]) / F
-    return np.linalg.lstsq(M, r, rcond=1e-13)[0]
+    """Return where the law is that of one mode: 0 open, 1 stuck, 2 and 3 sliding either way.
+
+    Velocities are the smallest that it allows; friction acts along what they are.
+    """
+    p, closed = law.problem, np.array(choice) > 0
+    stuck = [int(p.starts[k]) for j, k in rubbing.items() if choice[j] == 1]
+    rows = np.vstack([law.A, law.G[closed], law.B[stuck]])
+    v = np.linalg.lstsq(rows, -np.concatenate([p.b, p.g[closed], p.c[stuck]]), rcond=1e-12)[0]
+    rate, w = (law.G @ v + p.g) / law.speed, law.B @ v + p.c
+    mu = law.strength * (rate + np.where(closed, 1.0, -1.0))
+    y = (p.size / np.maximum(p.speeds(w), 1e-300))[p.term] * w
+    for j, k in rubbing.items():
+        limit = p.size[k] * max(mu[j], 0.0)
+        scale = max(limit, 1e-6 * law.strength) / law.speed
+        y[p.starts[k]] = (0.0, 0.0, 2 * limit, -2 * limit)[choice[j]] - scale * w[p.starts[k]]
+    return np.concatenate([v, y, np.zeros(law.rows), mu])

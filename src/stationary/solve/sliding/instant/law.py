@@ -193,7 +193,7 @@ class Law:
         r, J, _ = residual(z)
         for _ in range(steps):
             size = np.linalg.norm(weight * r)
-            if size <= tolerance:
+            if size <= tolerance or not np.isfinite(J).all():
                 break
             move = _least(J, -r)
             share = 1.0

@@ -19,7 +19,8 @@ from stationary.result.status import Status
 from stationary.result.step import Forces, Step
 from stationary.solve.arguments import as_time, quiet
 from stationary.solve.gate.claims import passed
-from stationary.solve.sliding.convex.settle import Outcome, settled
+from stationary.solve.sliding.convex.judge import Outcome
+from stationary.solve.sliding.convex.settle import settled
 from stationary.solve.sliding.coulomb.modes import compared, motions_at
 from stationary.solve.sliding.coulomb.pressed import pressed
 from stationary.solve.sliding.problem.numbers import Answer
