@@ -13,12 +13,36 @@ from stationary.solve.sliding.problem.numbers import Answer, Problem
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """How it ended: an answer, a direction without end, or rows that cannot hold together.
+class Strength:
+    """Forces within their limits that balance, and the mode v dual to them.
+
+    How far a load can grow is told by the forces and by the mode: `static` and `kinematic`.
+    """
+
+    end: End
+    v: np.ndarray
+    y: np.ndarray
+    lam: np.ndarray
+    mu: np.ndarray
+    static: float = np.nan
+    kinematic: float = np.nan
+
+    @property
+    def balances(self) -> bool:
+        """Whether there are such forces, of a size."""
+        return self.end in (End.SOLVED, End.CLOSE)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An answer, or why there is none: a direction without end, or rows that cannot hold together.
 
     Where friction `locks`, these forces of contacts within their cones, with those of rows and
     gaps, outgrow any drive; `rubs` is what friction of pressed contacts takes along the ray. With a
     `stiffness` the ray is a direction along which nothing brings it back.
+
+    `others` are velocities that fit as well, `loose` forces; `examined` where all have been looked
+    for at contacts whose friction follows pressure. `problem` is the one without an answer.
     """
 
     word: str
@@ -29,6 +53,11 @@ class Verdict:
     locks: np.ndarray | None = None
     rubs: float = 0.0
     stiffness: float | None = None
+    rest: Strength | None = None
+    others: np.ndarray | None = None
+    loose: bool = False
+    examined: bool = False
+    problem: Problem | None = None
 
     @property
     def locked(self) -> bool:
@@ -41,7 +70,7 @@ class Verdict:
         return self.word in ("accelerates", "jammed")
 
 
-def judged(problem: Problem, *, slow: bool = False, speed: float | None = None) -> Verdict:
+def judged(problem: Problem, *, slow: bool = False, speed: float | None = None) -> Outcome:
     """Find the minimum by an interior-point method, or a certificate that there is none.
 
     Forces and velocities are scaled to one, so that tolerances mean the same in any units. Drag
@@ -72,7 +101,7 @@ def judged(problem: Problem, *, slow: bool = False, speed: float | None = None) 
         _, slope, second = problem.viscous(np.zeros(n))
         second = sparse.csc_matrix(second)
         if not np.isfinite(np.append(slope, second.data)).all():
-            return Verdict("kink")
+            return Outcome("kink")
         P = P + second * (speed / force)
         cones.cost[:n] += slope / force
     wide, more = sparse.eye(n, cones.unknowns, format="csc"), len(problem.b) + len(problem.g)
@@ -93,11 +122,11 @@ def judged(problem: Problem, *, slow: bool = False, speed: float | None = None) 
     x, z, end = solution.x, solution.z, solution.end
     rows, gaps = len(problem.b), len(problem.g)
     if end is End.UNBOUNDED:
-        return Verdict("accelerates", ray=x[:n]) if _runs(problem, x[:n]) else Verdict("undecided")
+        return Outcome("accelerates", ray=x[:n]) if _runs(problem, x[:n]) else Outcome("undecided")
     if end is End.INFEASIBLE:
-        return Verdict("jammed", rows=z[:rows], gaps=z[rows : rows + gaps])
+        return Outcome("jammed", rows=z[:rows], gaps=z[rows : rows + gaps])
     if end is End.LOST:
-        return Verdict(solution.word)
+        return Outcome(solution.word)
     v = x[:n] * speed
     y = np.zeros(len(problem.c))
     inside = np.flatnonzero(kept[problem.term])
@@ -114,14 +143,14 @@ def judged(problem: Problem, *, slow: bool = False, speed: float | None = None) 
     stuck = dry & (r / scale < np.maximum(slack, 1e-9)) & (r < 1e-3 * scale)
     rate = problem.matrices[2] @ v + problem.g
     working = (rate / scale < mu / problem.force) if gaps else np.zeros(0, dtype=bool)
-    return Verdict(solution.word, Answer(problem, v, y, lam, mu, stuck, working, "Clarabel"))
+    return Outcome(solution.word, Answer(problem, v, y, lam, mu, stuck, working, "Clarabel"))
 
 
-def _in_units_of(problem: Problem, verdict: Verdict) -> Verdict:
+def _in_units_of(problem: Problem, outcome: Outcome) -> Outcome:
     """Return what was found in own units as it was asked for."""
-    answer, ray, rows = verdict.answer, verdict.ray, verdict.rows
+    answer, ray, rows = outcome.answer, outcome.ray, outcome.rows
     return replace(
-        verdict,
+        outcome,
         answer=answer and answer.back(problem),
         ray=None if ray is None else ray / problem.levers,
         rows=None if rows is None else rows / problem.row_sizes,
@@ -167,27 +196,6 @@ def _power_cone(
     entries = ([-1.0, -1.0 / unit], ([0, 2], [cost, speed]))
     rows = sparse.csr_matrix(entries, shape=(3, cones.unknowns))
     cones.add(rows, np.array([0.0, 1.0, 0.0]), cones.package.PowerConeT(1 / order))
-
-
-@dataclass(frozen=True)
-class Strength:
-    """Forces within their limits that balance, and the mode v dual to them.
-
-    How far a load can grow is told by the forces and by the mode: `static` and `kinematic`.
-    """
-
-    end: End
-    v: np.ndarray
-    y: np.ndarray
-    lam: np.ndarray
-    mu: np.ndarray
-    static: float = np.nan
-    kinematic: float = np.nan
-
-    @property
-    def balances(self) -> bool:
-        """Whether there are such forces, of a size."""
-        return self.end in (End.SOLVED, End.CLOSE)
 
 
 def strength(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import scipy.sparse as sparse
 from scipy.sparse.linalg import splu
 
 from stationary.solve.sliding.convex.cones import Cones, End
-from stationary.solve.sliding.convex.judge import Strength, Verdict, judged, resting
+from stationary.solve.sliding.convex.judge import Outcome, judged, resting
 from stationary.solve.sliding.convex.reduced import least_motion, refined
 from stationary.solve.sliding.problem.numbers import STILL, Answer, Problem, by_rows, stacked
 
@@ -22,24 +22,6 @@ _FREE_AMONG_MANY = 1e-11
 _SLOW, _MOST_ROUNDS = 1e-4, 30
 # A motion at which more force is left than this may be on the way to a kink; so many are tried.
 _FLAT, _KINKS = 1e-12, 6
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """An answer, or why there is none.
-
-    `others` are velocities that fit as well, `loose` forces; `examined` where all have been looked
-    for at contacts whose friction follows pressure. `problem` is the one without an answer.
-    """
-
-    word: str
-    answer: Answer | None = None
-    verdict: Verdict | None = None
-    rest: Strength | None = None
-    others: np.ndarray | None = None
-    loose: bool = False
-    examined: bool = False
-    problem: Problem | None = None
 
 
 def settled(problem: Problem, guess: Answer | None = None) -> Outcome:
@@ -63,20 +45,20 @@ def settled(problem: Problem, guess: Answer | None = None) -> Outcome:
         fresh = _fresh(problem)
         if fresh is not None:
             return Outcome("moves", _at_kink(fresh))
-    verdict = judged(problem, speed=speed)
-    answer = None if verdict.answer is None else _polished(problem, verdict.answer)
-    if problem.drags and not (verdict.proved if answer is None else answer.right(1e-6)):
+    outcome = judged(problem, speed=speed)
+    answer = None if outcome.answer is None else _polished(problem, outcome.answer)
+    if problem.drags and not (outcome.proved if answer is None else answer.right(1e-6)):
         # Where imposed motions meet strong drag, what follows them may feel little of it.
-        verdict = judged(problem, slow=True)
-        answer = None if verdict.answer is None else _polished(problem, verdict.answer)
+        outcome = judged(problem, slow=True)
+        answer = None if outcome.answer is None else _polished(problem, outcome.answer)
     if answer is not None and answer.right(1e-6):
         return Outcome("moves", _at_kink(answer))
-    if not verdict.proved and problem.dry and np.any(problem.f):
+    if not outcome.proved and problem.dry and np.any(problem.f):
         # Loads that friction can just take have no slowest motion: faster is always better.
         rest = resting(problem)
         if rest.static <= 1 + 1e-8:
-            return Outcome("accelerates", verdict=Verdict("accelerates", ray=rest.v), rest=rest)
-    return Outcome(verdict.word if answer is None else "undecided", answer, verdict)
+            return Outcome("accelerates", ray=rest.v, rest=rest)
+    return outcome if answer is None else Outcome("undecided", answer)
 
 
 def _polished(problem: Problem, answer: Answer) -> Answer:
@@ -189,8 +171,7 @@ def at_rest(problem: Problem, cone: np.ndarray | None = None) -> Outcome:
     if np.any(problem.f):
         rest = resting(replace(problem, size=np.where(holds, problem.size, 0.0), G=G), cone)
         if not rest.static >= 1 - 1e-9 or rest.end is End.INFEASIBLE:
-            verdict = Verdict("accelerates", ray=rest.v)
-            return Outcome("accelerates", verdict=verdict, rest=rest)
+            return Outcome("accelerates", ray=rest.v, rest=rest)
         # All forces in proportion: what holds the largest push holds a smaller one with room left.
         share = 1 / rest.static if np.isfinite(rest.static) else 1.0
         y, lam, mu = rest.y * share, rest.lam * share, np.maximum(rest.mu * share, 0.0)

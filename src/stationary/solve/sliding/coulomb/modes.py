@@ -11,7 +11,7 @@ from itertools import product
 
 import numpy as np
 
-from stationary.solve.sliding.convex.settle import Outcome
+from stationary.solve.sliding.convex.judge import Outcome
 from stationary.solve.sliding.coulomb.choice import AHEAD, BACK, LAW, OPEN, STUCK, WAYS, Choice
 from stationary.solve.sliding.problem.numbers import Answer, Problem
 from stationary.solve.sliding.problem.question import Place, Question

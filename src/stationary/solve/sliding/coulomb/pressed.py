@@ -16,9 +16,9 @@ import numpy as np
 import scipy.sparse as sparse
 
 from stationary.solve.sliding.convex.cones import End
-from stationary.solve.sliding.convex.judge import Strength, Verdict, balanced
+from stationary.solve.sliding.convex.judge import Outcome, Strength, balanced
 from stationary.solve.sliding.convex.reduced import refined
-from stationary.solve.sliding.convex.settle import Outcome, at_rest, settled
+from stationary.solve.sliding.convex.settle import at_rest, settled
 from stationary.solve.sliding.coulomb.modes import motions, only
 from stationary.solve.sliding.problem.numbers import Answer, Problem
 from stationary.solve.sliding.problem.question import Place, Question
@@ -127,7 +127,7 @@ def _decided(problem: Problem, cone: np.ndarray) -> Outcome:
     most, none = balanced(closed, cone), limited(problem, cone, np.zeros(len(problem.g)))
     if most.end is End.INFEASIBLE:
         # Along this direction contacts open at least as fast as friction could resist.
-        lifts = Outcome("accelerates", verdict=Verdict("accelerates", ray=most.v), problem=none)
+        lifts = Outcome("accelerates", ray=most.v, problem=none)
         return _runaway(problem, cone, proved=True) or lifts
     best = Outcome("undecided", problem=none)
     for N in _presses(closed, cone, most):
@@ -139,8 +139,7 @@ def _decided(problem: Problem, cone: np.ndarray) -> Outcome:
         return Outcome("moves", moving[0])
     runaway = _runaway(problem, cone)
     if runaway is None and moving is not None and most.end is End.UNBOUNDED:
-        verdict = Verdict("jammed", rows=most.lam, gaps=most.mu, locks=most.y)
-        return Outcome("jammed", verdict=verdict, problem=none)
+        return Outcome("jammed", rows=most.lam, gaps=most.mu, locks=most.y, problem=none)
     return runaway or replace(best, word="undecided")
 
 
@@ -168,8 +167,7 @@ def _runaway(problem: Problem, cone: np.ndarray, *, proved: bool = False) -> Out
     ray = answers[1].v - answers[0].v
     dry = replace(answers[1].problem, viscous=None)
     slip = dry.size * dry.speeds(dry.matrices[0] @ ray) / np.abs(ray).max()
-    verdict = Verdict("accelerates", ray=ray, rubs=float(slip[cone >= 0].sum()))
-    return Outcome("accelerates", verdict=verdict, problem=dry)
+    return Outcome("accelerates", ray=ray, rubs=float(slip[cone >= 0].sum()), problem=dry)
 
 
 def _presses(problem: Problem, cone: np.ndarray, most: Strength) -> Iterator[np.ndarray]:

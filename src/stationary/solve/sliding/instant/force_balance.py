@@ -22,8 +22,7 @@ from stationary.model.system import System
 from stationary.result.step import Step
 from stationary.solve.arguments import as_time, quiet
 from stationary.solve.gate.claims import passed
-from stationary.solve.sliding.convex.judge import Verdict
-from stationary.solve.sliding.convex.settle import Outcome
+from stationary.solve.sliding.convex.judge import Outcome
 from stationary.solve.sliding.coulomb.modes import compared
 from stationary.solve.sliding.instant.law import Law
 from stationary.solve.sliding.instant.least_power import as_place, require_place
@@ -138,7 +137,7 @@ def _balanced(law: Law, v: np.ndarray) -> tuple[Outcome, np.ndarray]:
     nothing, _ = law.sizes(np.zeros(law.gaps))
     conflict = _conflict(law)
     if conflict is not None:
-        return Outcome("jammed", verdict=conflict), nothing
+        return conflict, nothing
     answer = _within(law, law.solve(v))
     if answer is not None:
         return Outcome("moves", answer), answer.problem.size
@@ -151,7 +150,7 @@ def _balanced(law: Law, v: np.ndarray) -> tuple[Outcome, np.ndarray]:
     for path in (path, *_ends(law)):
         proof = _proof(law, path)
         if proof is not None:
-            return Outcome(proof[0].word, verdict=proof[0]), proof[1]
+            return proof
     return Outcome("undecided"), nothing
 
 
@@ -162,7 +161,7 @@ def _within(law: Law, answer: Answer | None) -> Answer | None:
     return None if answer.speed > _BEYOND * law.speed else answer
 
 
-def _conflict(law: Law) -> Verdict | None:
+def _conflict(law: Law) -> Outcome | None:
     """Find rows that no velocity satisfies together, by forces in them that balance by themselves.
 
     Aᵀλ + Gᵀμ = 0 with μ ≥ 0 and λ·b + μ·g = −1: of velocities nothing is left, but a contradiction.
@@ -189,11 +188,11 @@ def _conflict(law: Law) -> Verdict | None:
     forces = forces[: len(rows)] / scale
     lam = np.zeros(law.rows)
     lam[: len(b)] = forces[: len(b)]
-    return Verdict("jammed", rows=lam, gaps=forces[len(b) :])
+    return Outcome("jammed", rows=lam, gaps=forces[len(b) :])
 
 
 #: Why there is no balance, and the limits of friction there.
-_Proof = tuple[Verdict, np.ndarray]
+_Proof = tuple[Outcome, np.ndarray]
 
 
 # -- props ----------------------------------------------------------------------------------------
@@ -276,7 +275,7 @@ def _runs(law: Law, v: np.ndarray, end: np.ndarray) -> _Proof | None:
     given = float(law.force(end[: law.n])[0] @ ray)
     if given < slip.sum() - _PROVED * p.force or np.any(law.G @ ray < -_PROVED * reach):
         return None
-    return Verdict("accelerates", ray=ray, rubs=float(slip[law.pressed >= 0].sum())), size
+    return Outcome("accelerates", ray=ray, rubs=float(slip[law.pressed >= 0].sum())), size
 
 
 def _locked(law: Law, grown: np.ndarray) -> _Proof | None:
@@ -294,17 +293,14 @@ def _locked(law: Law, grown: np.ndarray) -> _Proof | None:
     off = largest(left) / (largest(pulls) or 1.0)
     if max(off, outside, -mu.min(initial=0.0)) > 1e-5 or work >= 0:
         return None
-    return Verdict("jammed", rows=lam, gaps=mu, locks=y), size
+    return Outcome("jammed", rows=lam, gaps=mu, locks=y), size
 
 
 # -- places to start from -------------------------------------------------------------------------
 
 
 def _modes(law: Law) -> list[Callable[[], np.ndarray]]:
-    """Return the modes of few contacts: open, stuck, sliding either way.
-
-    There the law is linear, with other friction taken for drag.
-    """
+    """Return the modes of few contacts: open, stuck, sliding either way."""
     p = law.problem
     rubbing = {int(j): int(k) for k, j in enumerate(law.pressed) if j >= 0 and p.size[k] > 0}
     choices = [range(4) if j in rubbing else range(2) for j in range(law.gaps)]

@@ -11,7 +11,6 @@ import numpy as np
 from stationary.result.status import Status
 from stationary.solve.sliding.convex.judge import roomiest, several
 from stationary.solve.sliding.convex.reduced import in_mode, margin, overheld
-from stationary.solve.sliding.convex.settle import Outcome
 from stationary.solve.sliding.instant.least_power import solved
 from stationary.solve.sliding.over_time.flow import AbstractFlow, AbstractPhase, Passed
 from stationary.solve.sliding.over_time.power_equations import Held, InMode
@@ -372,7 +371,7 @@ class PowerFlow(AbstractFlow[ByPower]):
         outcome, pressed = solved(self.question, place, near)
         if outcome.word in ("accelerates", "jammed") or outcome.answer is None:
             # Where friction locks, forces have grown without bound.
-            self.locked = outcome.verdict is not None and outcome.verdict.locked
+            self.locked = outcome.locked
             status = status_of(self.question, pressed, outcome.word, outcome)
             raise Ended(status, outcome, pressed)
         return ByPower(self.question, outcome.answer, place)
@@ -438,9 +437,8 @@ class PowerFlow(AbstractFlow[ByPower]):
         """Return the end of a motion whose velocities grow without bound."""
         touching = self.phase.touching
         place = self.question.at(t, x[: self.n], viscous=True, touching=touching)
-        verdict = conflict(self.question, place)
+        outcome = conflict(self.question, place)
         message = f"velocities grow without bound near t = {t:.6g}"
-        if verdict is None:
+        if outcome is None:
             return Ended(Status("undecided", message))
-        outcome = Outcome("jammed", verdict=verdict)
         return Ended(status_of(self.question, place, "jammed", outcome), outcome, place)

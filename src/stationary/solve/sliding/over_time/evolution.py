@@ -301,8 +301,8 @@ class _Run:
 
     def handed_over(self, q: np.ndarray, status: Status) -> tuple[_Run, Status]:
         """Go on by increments where events ended; where that leads no further, say why they did."""
-        verdict = self.failed.outcome.verdict if self.failed and self.failed.outcome else None
-        if verdict is not None and (verdict.locked or status == "jammed"):
+        outcome = self.failed.outcome if self.failed else None
+        if outcome is not None and (outcome.locked or status == "jammed"):
             # What holds contradicts what drives: that no force decides.
             return self, status
         # What has been found stays: where velocities grow, long increments lead elsewhere.
@@ -523,10 +523,9 @@ class _Run:
     def reason(self) -> Reason | None:
         """Return what proves that it ends where it does, if something does."""
         outcome, place = (self.failed.outcome, self.failed.place) if self.failed else (None, None)
-        verdict = outcome.verdict if outcome else None
-        if verdict is None or place is None or not self.stepper:
+        if outcome is None or place is None or not self.stepper:
             return None
-        locks, rows, gaps = verdict.locks, verdict.rows, verdict.gaps
+        locks, rows, gaps = outcome.locks, outcome.rows, outcome.gaps
         if rows is not None and gaps is not None:
             every, forces = np.zeros(len(place.gap)), locks
             every[place.touching] = gaps
@@ -534,8 +533,8 @@ class _Run:
             forces, rows, gaps = self.question.stated(none if locks is None else locks, rows, every)
             locks = None if locks is None else forces
         return Reason(
-            place.t, place.q, place.u, rows, gaps, locks, verdict.ray, verdict.rubs,
-            verdict.stiffness,
+            place.t, place.q, place.u, rows, gaps, locks, outcome.ray, outcome.rubs,
+            outcome.stiffness,
         )  # fmt: skip
 
     def error(self, slide: Slide) -> DidNotConverge:

@@ -83,9 +83,9 @@ def stable(
     loose = runaway(question, step.t, step.q, step.answer)
     if loose is None:
         return step
-    verdict, measure = loose[0].verdict, Measure.of(question, step.place)
-    assert verdict is not None and verdict.ray is not None
-    ray = verdict.ray / measure.far(verdict.ray)
+    ray, measure = loose[0].ray, Measure.of(question, step.place)
+    assert ray is not None
+    ray = ray / measure.far(ray)
     for kick in (_BESIDE, -_BESIDE, 1e-2 * _BESIDE, -1e-2 * _BESIDE):
         try:
             aside = step.q + kick * ray

@@ -392,12 +392,10 @@ class Strides:
             told = there
         outcome, place = told or ((failed.outcome, failed.place) if known else (None, None))
         if outcome is not None and place is not None:
-            verdict = outcome.verdict
-            moved = self._measure(here.place).far(here.v * self.whole) > _CLOSE
-            if moved and verdict is not None and verdict.stiffness and verdict.ray is not None:
+            ray, moved = outcome.ray, self._measure(here.place).far(here.v * self.whole) > _CLOSE
+            if moved and outcome.stiffness and ray is not None:
                 # It runs away the way it went.
-                ray = verdict.ray * (-1.0 if verdict.ray @ here.v < 0 else 1.0)
-                outcome = replace(outcome, verdict=replace(verdict, ray=ray))
+                outcome = replace(outcome, ray=-ray if ray @ here.v < 0 else ray)
             return Ended(status_of(question, place, outcome.word, outcome), outcome, place)
         if isinstance(failed.__cause__, StatementError):
             raise failed.__cause__

@@ -8,8 +8,7 @@ import numpy as np
 
 from stationary.result.status import Status
 from stationary.solve.linear import dense, tangent_basis
-from stationary.solve.sliding.convex.judge import Verdict
-from stationary.solve.sliding.convex.settle import Outcome
+from stationary.solve.sliding.convex.judge import Outcome
 from stationary.solve.sliding.coulomb.pressed import limited
 from stationary.solve.sliding.problem.numbers import STILL, Answer
 from stationary.solve.sliding.problem.question import Place, Question
@@ -51,7 +50,7 @@ class Pace:
         return stalled
 
 
-def conflict(question: Question, place: Place) -> Verdict | None:
+def conflict(question: Question, place: Place) -> Outcome | None:
     """Name the rows that soon contradict each other, as velocities that grow without bound tell.
 
     Contacts among them push, or they would open. One row alone contradicts what drives it where no
@@ -83,7 +82,7 @@ def conflict(question: Question, place: Place) -> Verdict | None:
     given = float(np.abs((rows * levers).T @ weights) @ question.lengths(place))
     if np.any(weights[held:] < 0) or _FAR * given >= abs(float(weights @ rate)) * question.span:
         return None
-    return Verdict("jammed", rows=weights[:held], gaps=weights[held:])
+    return Outcome("jammed", rows=weights[:held], gaps=weights[held:])
 
 
 def ending(
@@ -98,7 +97,7 @@ def ending(
     place = question.at(t, q, viscous=True, touching=np.flatnonzero(answer.working))
     contradiction = conflict(question, place)
     if contradiction is not None:
-        return Outcome("jammed", verdict=contradiction), place
+        return contradiction, place
     # What is about to open or to slip does not hold for long.
     pressing = answer.working & (answer.mu > _NEARLY * answer.strength)
     room = answer.problem.size - answer.resists > _NEARLY * answer.problem.force
@@ -154,6 +153,5 @@ def runaway(question: Question, t: float, q: np.ndarray, answer: Answer) -> Fail
     if not least < -_NEUTRAL * scale:
         return None
     ray = np.where(shares < 1e-6 * shares.max(), 0.0, ray / np.abs(ray).max())
-    verdict = Verdict("accelerates", ray=ray, stiffness=least)
     there = replace(place, problem=limited(place.problem, question.rubs, answer.mu))
-    return Outcome("accelerates", verdict=verdict), there
+    return Outcome("accelerates", ray=ray, stiffness=least), there

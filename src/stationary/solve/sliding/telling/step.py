@@ -14,7 +14,8 @@ from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.result.step import Forces, Step
 from stationary.solve.linear import dense, tangent_basis
-from stationary.solve.sliding.convex.settle import Outcome, free_directions, smallest
+from stationary.solve.sliding.convex.judge import Outcome
+from stationary.solve.sliding.convex.settle import free_directions, smallest
 from stationary.solve.sliding.coulomb.modes import rubbing
 from stationary.solve.sliding.problem.numbers import Answer
 from stationary.solve.sliding.problem.question import Place, Question
@@ -153,15 +154,14 @@ def status_of(
     question: Question, place: Place, word: str, outcome: Outcome, unique: bool | None = None
 ) -> Status:
     """Return how it ended, with a sentence about it."""
-    locked = outcome.verdict is not None and outcome.verdict.locked
     if word == "accelerates":
         direction, (feeder,), sentence = _runaway(question, place, outcome)
-        stiff = outcome.verdict is None or outcome.verdict.stiffness is None
-        what = "the loads give more than friction can take" if stiff else "no rest is near"
+        what = "the loads give more than friction can take"
+        what = what if outcome.stiffness is None else "no rest is near"
         return Status(word, f"{what}, fed by {feeder}: {sentence}", direction, (feeder,))
     if word == "jammed":
         _, names, sentence = _conflict(question, place, outcome)
-        what = "friction locks it" if locked else "no velocity satisfies all constraints"
+        what = "friction locks it" if outcome.locked else "no velocity satisfies all constraints"
         return Status(word, f"{what}: {sentence}", names=names)
     message = _message(word, outcome)
     if unique is None and word in ("moves", "sticks"):
@@ -200,8 +200,8 @@ _Reason = tuple[Velocities | None, tuple[str, ...], str]
 
 def _runaway(question: Question, place: Place, outcome: Outcome) -> _Reason:
     """Return the direction in which it runs away, what feeds it, and the powers along it."""
-    layout, problem, verdict = question.layout, place.problem, outcome.verdict
-    ray = np.zeros(problem.n) if verdict is None or verdict.ray is None else verdict.ray
+    layout, problem = question.layout, place.problem
+    ray = np.zeros(problem.n) if outcome.ray is None else outcome.ray
     speeds = np.abs(ray) * problem.levers
     ray = np.where(speeds < 1e-9 * speeds.max(initial=0.0), 0.0, ray)
     ray = ray / (np.abs(ray).max(initial=0.0) or 1.0)
@@ -212,11 +212,11 @@ def _runaway(question: Question, place: Place, outcome: Outcome) -> _Reason:
     big = np.argsort(-np.abs(ray))[:3]
     shown = ", ".join(f"{layout.name(int(i))}.dot {ray[i]:+.3g}" for i in big if ray[i])
     # Where contacts lift by as much as their friction would need to be pressed, it takes nothing.
-    rubs = 0.0 if verdict is None else verdict.rubs
+    rubs = outcome.rubs
     rest = f", at contacts {rubs:.4g}" if rubs else ", contacts nothing" if np.any(pressed) else ""
     reason = f"the loads give {given.sum():.4g} and friction takes {taken:.4g}{rest}"
-    if verdict is not None and verdict.stiffness is not None:
-        reason = f"the stiffness is {verdict.stiffness:.4g}: nothing brings it back"
+    if outcome.stiffness is not None:
+        reason = f"the stiffness is {outcome.stiffness:.4g}: nothing brings it back"
     sentence = f"along ({shown}) {reason}"
     feeder = question.sliding.supplies[int(np.argmax(given))]
     return Velocities.of(ray, layout), (feeder,), sentence
@@ -224,15 +224,15 @@ def _runaway(question: Question, place: Place, outcome: Outcome) -> _Reason:
 
 def _conflict(question: Question, place: Place, outcome: Outcome) -> _Reason:
     """Return the constraints that contradict each other, or lock, by name."""
-    layout, verdict = question.layout, outcome.verdict
-    if verdict is None or verdict.rows is None or verdict.gaps is None:
+    layout = question.layout
+    if outcome.rows is None or outcome.gaps is None:
         return None, (), "which of them is not known"
-    weights, gaps = np.abs(verdict.rows), np.abs(verdict.gaps)
+    weights, gaps = np.abs(outcome.rows), np.abs(outcome.gaps)
     top = max(weights.max(initial=0.0), gaps.max(initial=0.0)) or 1.0
     names = [layout.row_name(int(i)) for i in np.flatnonzero(weights > 1e-6 * top)]
     names += [layout.gap_name(int(place.touching[i])) for i in np.flatnonzero(gaps > 1e-6 * top)]
     listed = ", ".join(f"'{n}'" for n in names[:6])
-    if verdict.locked:
+    if outcome.locked:
         sentence = f"forces of these hold each other within their cones of friction: {listed}"
     elif len(names) == 1 and np.any(weights):
         sentence = f"{listed} asks for a motion that no coordinate can give it: it is out of reach"
@@ -273,8 +273,7 @@ def failure(question: Question, place: Place, outcome: Outcome, step: Step) -> D
     if word in ("accelerates", "jammed"):
         tell = _runaway if word == "accelerates" else _conflict
         direction, names, sentence = tell(question, place, outcome)
-        locked = outcome.verdict is not None and outcome.verdict.locked
-        what, remedy = _FAILS["locked" if word == "jammed" and locked else word]
+        what, remedy = _FAILS["locked" if outcome.locked else word]
         message = say(what.format(*names[:1]), f"{sentence[0].upper()}{sentence[1:]}.", remedy)
         return NoMotion(message, kind=word, solution=step, direction=direction, names=names)
     what, remedy = _FAILS.get(word, _FAILS["stopped"])
