@@ -272,3 +272,31 @@ def test_a_ladder_pulled_away_at_its_foot_follows_its_balance():
     np.testing.assert_allclose(slide.lam["wall"], W, atol=1e-9)
     np.testing.assert_allclose(slide.lam["floor"], 1 - nu * W, atol=1e-9)
     np.testing.assert_allclose(slide.lam["hand"], mu * (1 - nu * W) - W, atol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("seed", range(8))
+def test_what_sticks_at_a_contact_does_so_where_nothing_else_rubs(seed, unit):
+    # A hand, a gap and a slip that rests decide three velocities: what is left of slip is rounding.
+    rng = np.random.default_rng(seed)
+    q = st.coordinates("a b c")
+    hand, gap, slip = rows = rng.normal(size=(3, 3))
+    lam, press, share = rng.normal(), rng.uniform(1, 3), rng.uniform(-0.4, 0.4)
+
+    def along(row):
+        return sum(float(x) * c for x, c in zip(row, q))
+
+    system = st.System(
+        work=unit * along(share * press * slip - press * gap - lam * hand),
+        contacts=[st.Contact(along(gap), friction=0.5, slip=along(slip), name="floor")],
+        constraints=[st.Constraint(along(hand) - unit * st.t, name="hand")],
+        coordinates=q,
+    )
+    v = unit * np.linalg.solve(rows, [1.0, 0.0, 0.0])
+    for ask in (st.minimum_power, st.newton):
+        step = ask(system)
+        motions = np.array([step.v, *step.others])
+        assert np.abs(motions - v).max(axis=1).min() < 1e-9 * np.abs(v).max()
+        if np.abs(step.v - v).max() < 1e-9 * np.abs(v).max():
+            assert step.modes["floor"] == "sticks"
+            assert step.lam["floor"] == pytest.approx(unit * press, rel=1e-9)

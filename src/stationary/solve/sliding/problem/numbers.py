@@ -327,6 +327,13 @@ class Problem:
         """Return |w| of each term."""
         return np.sqrt(self.sums(w * w))
 
+    def moving(self, v: np.ndarray) -> float:
+        """Return the size of the velocities at work: of what rubs, or else of all."""
+        # Coordinates and constraints may have other units than what rubs. Where all of it rolls, it
+        # is the rounding of motions that cancel.
+        adds = float(self.arms @ np.abs(v)) + largest(self.c)
+        return max(largest(self.rates(v)), ROLLS * adds) or max(largest(v), largest(self.b))
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -499,11 +506,7 @@ class Answer:
     @cached_property
     def moving(self) -> float:
         """The size of the velocities at work: of what rubs, or else of all."""
-        # Coordinates and constraints may have other units than what rubs. Where all of it rolls, it
-        # is the rounding of motions that cancel.
-        p = self.problem
-        rubs = max(largest(self.rates), ROLLS * (float(p.arms @ np.abs(self.v)) + largest(p.c)))
-        return rubs or max(largest(self.v), largest(self.problem.b))
+        return self.problem.moving(self.v)
 
     @cached_property
     def moves(self) -> np.ndarray:
