@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from stationary.lower.engines.casadi import Numeric
-from stationary.lower.instructions import instructions
+from stationary.lower.instructions import applied, instructions, rewritten
 from stationary.lower.vanishing_orders import CONSTANT, MOVING, Order, order_of, rises
 
 if TYPE_CHECKING:
@@ -206,22 +206,15 @@ def _together(one: ca.Function, shared: bool) -> Numeric:
 def _rounding(rhs: ca.Function) -> ca.Function:
     """Return how far f moves when every sharp function in it changes by its last digit."""
     symbols = rhs.sx_in()
-    memory: list[Any] = [None] * rhs.sz_w()
-    rates, changes = ca.SX.zeros(rhs.numel_out(0)), []
-    for k, (op, read, write, constant) in enumerate(instructions(rhs)):
-        if op == ca.OP_OUTPUT:
-            rates[write[1]] = memory[read[0]]
-        elif op == ca.OP_INPUT:
-            memory[write[0]] = symbols[read[0]][read[1]]
-        elif op == ca.OP_CONST:
-            memory[write[0]] = ca.SX(constant)
-        else:
-            apply = ca.SX.unary if len(read) == 1 else ca.SX.binary
-            value = apply(op, *(memory[i] for i in read))
-            if op in _FLAT:
-                changes.append(ca.SX.sym(f"change{k}"))
-                value *= 1 + changes[-1]
-            memory[write[0]] = value
+    changes: list[Any] = []
+
+    def changed(op: int, values: list[Any]) -> Any:
+        if op not in _FLAT:
+            return applied(op, values)
+        changes.append(ca.SX.sym(f"change{len(changes)}"))
+        return applied(op, values) * (1 + changes[-1])
+
+    rates = rewritten(rhs, symbols, changed)
     if not changes:
         return ca.Function("rounding", symbols, [rates * 0])
     change = ca.vertcat(*changes)
@@ -314,8 +307,7 @@ def _arguments(stated: ca.Function, symbols: tuple[Any, ...]) -> tuple[list[Any]
             parts |= {len(listed) - 1}
             if sharp:
                 wanted |= parts
-        apply = ca.SX.unary if len(inside) == 1 else ca.SX.binary
-        value, of = apply(op, *inside), [orders[i] for i in read]
+        value, of = applied(op, inside), [orders[i] for i in read]
         order = order_of(op, inside, of)
         if rises(op, inside, of, order, _HIGHEST):
             listed.append((_LOWEST * ca.log(ca.fabs(value) + _TINY), ca.OP_EXP))

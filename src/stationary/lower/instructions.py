@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import casadi as ca
 
@@ -41,6 +41,29 @@ def instructions(function: ca.Function) -> Iterator[Instruction]:
 def operations(function: ca.Function) -> set[int]:
     """Return which operations occur."""
     return {function.instruction_id(k) for k in range(function.n_instructions())}
+
+
+def applied(op: int, values: Sequence[Any]) -> Any:
+    """Return what an operation makes of expressions."""
+    return (ca.SX.unary if len(values) == 1 else ca.SX.binary)(op, *values)
+
+
+def rewritten(
+    function: ca.Function, symbols: Sequence[Any], rule: Callable[[int, list[Any]], Any] = applied
+) -> Any:
+    """Return the first output of a function of symbols, its operations done by another rule."""
+    memory: list[Any] = [None] * function.sz_w()
+    result = ca.SX.zeros(function.numel_out(0))
+    for op, read, write, constant in instructions(function):
+        if op == ca.OP_INPUT:
+            memory[write[0]] = symbols[read[0]][read[1]]
+        elif op == ca.OP_CONST:
+            memory[write[0]] = ca.SX(constant)
+        elif op == ca.OP_OUTPUT:
+            result[write[1]] = memory[read[0]]
+        else:
+            memory[write[0]] = rule(op, [memory[i] for i in read])
+    return result
 
 
 def kinks(rhs: ca.Function) -> list[str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from stationary.lower.instructions import instructions
+from stationary.lower.instructions import applied, rewritten
 from stationary.lower.kernel import AbstractKernel, AbstractLaw
 
 # What is under a root has come to nothing at this part of its size.
@@ -35,11 +34,11 @@ def rounded(
     symbols = rhs.sx_in()
     roots: list[Any] = []
 
-    def note(z: Any) -> Any:
-        roots.append(z)
-        return ca.sqrt(z)
+    def noted(op: int, values: list[Any]) -> Any:
+        roots.extend(values if op == ca.OP_SQRT else ())
+        return applied(op, values)
 
-    _rewritten(rhs, symbols, note)
+    rewritten(rhs, symbols, noted)
     moving = symbols[1][n : 2 * n]
     if not any(ca.depends_on(z, moving) for z in roots):
         return None
@@ -51,25 +50,10 @@ def rounded(
     if not small.any():
         return None
     added = iter(np.where(small, part**2 * then, 0.0).tolist())
-    law = _rewritten(rhs, symbols, lambda z: ca.sqrt(z + next(added)))
+
+    def rounded(op: int, values: list[Any]) -> Any:
+        return applied(op, [values[0] + next(added)] if op == ca.OP_SQRT else values)
+
+    law = rewritten(rhs, symbols, rounded)
     values = {f.name: getattr(kernel, f.name) for f in fields(AbstractKernel)}
     return Rounded(**values, law=ca.Function("rhs", symbols, [law], {"cse": True}))
-
-
-def _rewritten(rhs: ca.Function, symbols: list[Any], root: Callable[[Any], Any]) -> Any:
-    """Return what a function makes of its symbols, with other roots."""
-    memory: list[Any] = [None] * rhs.sz_w()
-    result = ca.SX.zeros(rhs.numel_out(0))
-    for op, read, write, constant in instructions(rhs):
-        if op == ca.OP_INPUT:
-            memory[write[0]] = symbols[read[0]][read[1]]
-        elif op == ca.OP_CONST:
-            memory[write[0]] = ca.SX(constant)
-        elif op == ca.OP_OUTPUT:
-            result[write[1]] = memory[read[0]]
-        elif op == ca.OP_SQRT:
-            memory[write[0]] = root(memory[read[0]])
-        else:
-            apply = ca.SX.unary if len(read) == 1 else ca.SX.binary
-            memory[write[0]] = apply(op, *(memory[i] for i in read))
-    return result

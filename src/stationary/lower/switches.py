@@ -16,7 +16,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from stationary.lower.instructions import instructions
+from stationary.lower.instructions import applied, instructions
 from stationary.lower.vanishing_orders import CONSTANT, MOVING, Order, order_of, rises
 
 # What a value depends on: time, the state; and whether it may be out of its domain somewhere.
@@ -153,9 +153,8 @@ class Switches:
         for i in read:
             depends |= self._depends[i]
         moves = depends & (_TIME | _STATE)
-        apply = ca.SX.unary if len(read) == 1 else ca.SX.binary
         timely = all(x is not None for x in stated)
-        original = apply(op, *stated) if timely else None
+        original = applied(op, stated) if timely else None
         if moves == _TIME and timely:
             self._note_peak(op, stated)
         if moves and op in _LOOSE:
@@ -165,7 +164,7 @@ class Switches:
             return value, 0 if held else depends, original
         if moves and op in _DOMAIN:
             depends |= _RISKY
-        return apply(op, *values), depends, original
+        return applied(op, values), depends, original
 
     def _order(self, op: int, read: list[int]) -> Order:
         """Return the order of zeros of what depends on time alone; note where it is flat."""
@@ -175,8 +174,7 @@ class Switches:
         order = order_of(op, stated, orders)
         if op in _PHASES or not rises(op, stated, orders, order, _FLAT):
             return order
-        apply = ca.SX.unary if len(read) == 1 else ca.SX.binary
-        self._note(ca.log(ca.fabs(apply(op, *stated))), False, power=True)
+        self._note(ca.log(ca.fabs(applied(op, stated))), False, power=True)
         return Order(order.zero, order.off, warned=order.zero)
 
     def _held(

@@ -29,7 +29,7 @@ from stationary.errors import CompileError
 from stationary.lower import cache as disk
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.engines.scaled import Coefficients, Scaled
-from stationary.lower.instructions import KINKS, instructions, kinks
+from stationary.lower.instructions import KINKS, applied, instructions, kinks
 
 # Below this many instructions the series are unrolled, above it they are loops: unrolled code is
 # faster and its compile time grows with the square of the size.
@@ -177,8 +177,7 @@ def _written(
             memory[write[0]] = arithmetic[op](*(memory[i] for i in read))
         elif all(memory[i].moving is None for i in read):
             constants = [memory[i].constant(known) for i in read]
-            apply = ca.SX.unary if len(constants) == 1 else ca.SX.binary
-            memory[write[0]] = known.constant(apply(op, *constants))
+            memory[write[0]] = known.constant(applied(op, constants))
         elif op in functions:
             inside = [memory[i] for i in read]
             arguments = (hy.expression(x.written(known, hy.par)) for x in inside)

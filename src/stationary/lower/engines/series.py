@@ -20,7 +20,7 @@ import numpy as np
 from stationary.errors import CompileError
 from stationary.lower.engines import heyoka
 from stationary.lower.engines.casadi import Numeric
-from stationary.lower.instructions import KINKS, instructions
+from stationary.lower.instructions import KINKS, applied, instructions
 
 # The order that reaches rounding with the least work, and the step over the reach of the series
 # (Jorba & Zou 2005, section 3.2).
@@ -256,8 +256,7 @@ def step(rhs: ca.Function) -> ca.Function:
         elif op == ca.OP_CONST:
             memory[write[0]] = series.value(constant)
         elif not any(series.moves[memory[i]] for i in read):
-            apply = ca.SX.unary if len(read) == 1 else ca.SX.binary
-            memory[write[0]] = series.value(apply(op, *(series.first[memory[i]] for i in read)))
+            memory[write[0]] = series.value(applied(op, [series.first[memory[i]] for i in read]))
         elif op in _ARITHMETIC:
             memory[write[0]] = _ARITHMETIC[op](series, *(memory[i] for i in read))
         elif op in _SLOPES or op in _PAIRS:
