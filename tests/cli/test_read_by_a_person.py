@@ -105,3 +105,33 @@ def test_many_coordinates_by_name_are_read_in_time_that_grows_with_their_number(
     names = ", ".join(f'"x{k}"' for k in range(2000))
     code, printed = ask("simulate", SMALL.replace('"x"', f'"x", {names}'), "--span", "0:1")
     assert code == 3 and "and 1995 more" in printed and compared < 50 * 2000
+
+
+def test_a_drawing_with_another_number_of_points_is_shown_where_it_stands(ask):
+    points = '[["0", "0"], ["x", "0"], ["x", "1"]]'
+    code, printed = ask("check", f'{SMALL}[[drawing]]\nkind = "rod"\npoints = {points}\n')
+    assert code == 3 and "model.toml:8:10" in printed and "Found 3, expected 2." in printed
+
+
+def test_a_slope_at_a_point_is_written_as_it_is_advised(ask):
+    beam = """
+[fields]
+w = ["X", 0, 1]
+[densities]
+potential = "diff(w, X, 2)^2/2"
+[[loads]]
+force = 3
+on = "w(1)"
+[fixed]
+"w(0)" = 0
+"SLOPE" = 0
+[discretize]
+elements = 4
+degree = 3
+"""
+    code, printed = ask("statics", beam.replace("SLOPE", "diff(w, X)(0)"))
+    assert code == 3 and "at(diff(u, X), 0) for a slope" in printed
+    # A cantilever with the force 3 at its end is 1 down there, and 5/16 halfway.
+    code, printed = ask("statics", beam.replace("SLOPE", "at(diff(w, X), 0)"))
+    values = dict(line.split()[:2] for line in printed.splitlines() if line.startswith("  w("))
+    assert code == 0 and values["w(1)"] == "1" and values["w(1/2)"] == "0.3125"

@@ -10,7 +10,7 @@ import numpy as np
 
 import stationary as st
 from stationary.cli.answer import Answer, Missing, Mistyped
-from stationary.cli.motions import SHOWN, along, coordinates, motion_answer
+from stationary.cli.motions import SHOWN, coordinates, motion_answer
 from stationary.cli.tables import facts, number, table, write_csv
 from stationary.errors import say
 
@@ -234,7 +234,7 @@ def statics(model: st.Model, options: Any) -> Answer:
     rest = model.ask("statics", **_given(model, "statics", {}, kind=options.kind))
     known = {"system": model.system.name, **_rest_facts(rest)}
     shown, known_to = list(known["q"].items()), rest.known_to
-    if fields := along(model):
+    if fields := model.along:
         shown = [(str(e), float(rest[e])) for e in fields]
         # What no force decides, or what is nothing beside the largest of its kind, is rounding.
         beside = float(np.finfo(float).eps) * np.max(np.abs([value for _, value in shown]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import sympy as sp
 
 import stationary as st
 from stationary.cli.answer import Answer
@@ -21,13 +20,6 @@ _LISTED = 20
 def coordinates(system: st.System) -> list[str]:
     """Return the names of all coordinates."""
     return [c.name for c in system.scalars()]
-
-
-def along(model: st.Model) -> list[Any]:
-    """Return values of fields along their intervals, which tell more than their coordinates."""
-    quarters = [sp.Rational(k, 4) for k in range(5)]
-    return [f.field.at(first + (last - first) * part) for f in model.system.fields
-            for _, first, last in (f.field.over,) for part in quarters]  # fmt: skip
 
 
 def motion_answer(
@@ -47,7 +39,7 @@ def motion_answer(
     if isinstance(motion, st.Touched):
         columns |= _touching(motion)
     # A terminal shows fields along their intervals; files have the coordinates.
-    places = {} if expressions else {str(e): np.asarray(motion[e]) for e in along(model)}
+    places = {} if expressions else {str(e): np.asarray(motion[e]) for e in model.along}
     fields = {f.array.name for f in model.system.fields if f.array is not None}
     hidden = {"t", "balance"} | {n for n in columns if places and n.partition("[")[0] in fields}
     ends = [

@@ -509,7 +509,8 @@ class _Parser:
         self.scope.complain(
             left.start, right.end, f"an operator is missing between '{left.text}' and "
             f"'{right.text}'.", f"Found {self.text[left.start : right.end]!r}.",
-            f"Write {wanted} for a product.",
+            f"Write {wanted} for a product"
+            + (", at(diff(u, X), 0) for a slope at a point." if "diff(" in self.text else "."),
         )  # fmt: skip
 
     def _without_argument(self, name: Token) -> NoReturn:

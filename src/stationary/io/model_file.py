@@ -27,6 +27,7 @@ from stationary.model.arrays import Array
 from stationary.model.checks import PREFIX
 from stationary.model.contents import contents
 from stationary.model.continuum import Continuum
+from stationary.model.interpolation import along
 from stationary.model.symbols import Coordinate, Input, Parameter
 from stationary.model.system import System
 from stationary.model.views import show
@@ -143,6 +144,26 @@ class Model(AbstractTravels):
         2*x.dot + 1
         """
         return _typed(text, "expression", self._names()).expression(("value",), "the expression")
+
+    @property
+    def along(self) -> list[Any]:
+        """Values of fields at five places of their intervals: they say more than coordinates.
+
+        Examples
+        --------
+        >>> model = st.load('''
+        ... [fields]
+        ... u = ["X", 0, 2]
+        ... [densities]
+        ... kinetic = "u'^2/2"
+        ... potential = "diff(u, X)^2/2"
+        ... [discretize]
+        ... elements = 4
+        ... ''')
+        >>> model.along
+        [u(0), u(1/2), u(1), u(3/2), u(2)]
+        """
+        return along(self.system)
 
     def unit(self, name: str) -> str:
         """Return the SI unit of a coordinate, a velocity or a parameter, "" if none is known.

@@ -506,6 +506,13 @@ def _drawing(reader: Reader, path: Path) -> Part:
     names = _rows(reader, path)
     places = reader.items((*path, "points"), "'points'")
     points = tuple(_row_of_points(reader, p, names) for p in places)
+    count = DRAWN[kind]
+    if not points or len(points) != (count or len(points)):
+        shown = '[["X", "Y"]]' if count == 1 else '[["0", "0"], ["X", "Y"]]'
+        reader.document.complain(
+            (*path, "points"), f"a drawing of kind '{kind}' has another number of points.",
+            f"Found {len(points)}, expected {count or 'one or more'}.", f"Write points = {shown}.",
+        )  # fmt: skip
     turned = reader.at((*path, "angle")) is not None
     angle = _value(reader, path, "angle") if turned else None
     form = space.shape(reader, path)

@@ -242,6 +242,13 @@ def interpolation_of(system: Any, field: Field) -> Interpolation:
     )
 
 
+def along(system: Any) -> list[Any]:
+    """Return values of fields along their intervals, which tell more than their coordinates."""
+    quarters = [sp.Rational(k, 4) for k in range(5)]
+    return [f.field.at(first + (last - first) * part) for f in system.fields
+            for _, first, last in (f.field.over,) for part in quarters]  # fmt: skip
+
+
 def point_named(system: Any, name: str) -> Any:
     """Return the value of a field at a node that a name such as ``"u(L).dot"`` stands for."""
     for interpolation in system.fields:

@@ -14,6 +14,9 @@ _MATRIX = re.compile(
     r'<mo stretchy="true" fence="true" form="postfix">\]</mo>',
     re.DOTALL,
 )
+# A prime is small already: as a superscript it would be set in points that nobody can count.
+_PRIMES = re.compile("<mi>((?:&#x0203[234];|&#x02057;)+)</mi>")
+_SINGLE = {"&#x02032;": 1, "&#x02033;": 2, "&#x02034;": 3, "&#x02057;": 4}
 # Primes before an exponent, u''^{2}: TeX makes one superscript of both, the converter refuses two.
 _RAISED = re.compile(r"('+)\^(?:\{|(\w))")
 # Names of several letters beside each other, and functions behind a factor, want a thin space.
@@ -45,8 +48,14 @@ def math(latex: str, display: bool = False) -> str:
     mathml = convert(latex, display="block" if display else "inline")
     mathml = mathml.replace(_DOT, '<mtext class="dot">.</mtext></mover>').replace("<mi />", "")
     mathml = mathml.replace(_DOTS, '<mtext class="dot">..</mtext></mover>')
+    mathml = _PRIMES.sub(_large, mathml)
     mathml = _MATRIX.sub(r'<mtable class="matrix">\1</mtable>', mathml)
     return f'<div class="math">{mathml}</div>' if display else mathml
+
+
+def _large(match: re.Match[str]) -> str:
+    count = sum(match[1].count(sign) * several for sign, several in _SINGLE.items())
+    return f'<mtext style="font-size:140%">{"&#x02032;" * count}</mtext>'
 
 
 def _one_exponent(match: re.Match[str]) -> str:

@@ -222,14 +222,18 @@ def _equilibria(report: _Report) -> str:
     # The evidence stands beside the coordinates, on the same page.
     count = len(rests[0].q)
     few = range(count if count <= 6 else 4)
+    # Fields are told along their intervals, which says more than their coordinates.
+    places = report.model.along
     head = [_symbol(c.name) for c in report.system.scalars()[: len(few)]]
     head += ["…"] * (count > len(few))
+    head = [escape(str(e)) for e in places] or head
     head += ["energy (J)", "stability", "eigenvalues of the Hessian", "small motions", "residual"]
     rows = []
     for rest in rests:
         known = zip(rest.q[: len(few)], rest.known_to)
         values = ["0" if abs(x) <= off else f"{x:.6g}" for x, off in known]
         values += [f"{count - len(few)} more"] * (count > len(few))
+        values = [_shown(float(rest[e])) for e in places] or values
         mark = {True: "good", False: "bad", None: ""}[rest.stable]
         kind = f'<span class="{mark}">{escape(rest.told)}</span>'
         values += [_shown(rest.energy), kind, ", ".join(f"{x:.4g}" for x in rest.eigenvalues[:4])]
