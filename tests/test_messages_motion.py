@@ -141,6 +141,31 @@ def test_bounces_that_pile_up_are_told():
     )
 
 
+@pytest.mark.parametrize(
+    ("system", "options", "advice"),
+    [
+        # Fixed steps come to rest under a sign nowhere; a root ends at zero.
+        (
+            st.System(potential=x**2 / 2, dissipation=st.Abs(x.dot) / 3),
+            {"method": st.Variational(step=0.01)},
+            'Widen what is narrow there, or take method="auto"; throw=False returns what there is.',
+        ),
+        (
+            st.System(potential=x + st.sqrt(x)),
+            {},
+            "Keep it away from there by a start, a stop or a constraint, or round the edge off, as "
+            "st.sqrt(x**2 + small**2) for x; throw=False returns what there is.",
+        ),
+    ],
+    ids=["sign", "root"],
+)
+def test_what_to_do_about_an_early_end_is_said_with_its_reason(system, options, advice):
+    moving = system + st.System(kinetic=x.dot**2 / 2)
+    with pytest.raises(st.DidNotConverge) as caught:
+        st.simulate(moving, span=(0, 9), start={x: 1.0, x.dot: 1.0}, **options)
+    assert str(caught.value).splitlines()[-1].strip() == advice
+
+
 def test_a_function_without_numerical_counterpart_is_named():
     with pytest.raises(st.CompileError) as caught:
         st.compile(st.System(potential=sp.zeta(x))).potential([1.0])

@@ -107,7 +107,7 @@ class Run:
             params=self.params,
             kernel=self.kernel,
             drives=self.legs.drives,
-            status=Status(str(status), status.message + self.legs.remark),
+            status=Status(str(status), status.message + self.legs.remark, remedy=status.remedy),
             steps=self.steps,
             crossed=self.crossed,
             method=" then ".join(self.used),
