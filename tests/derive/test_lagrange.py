@@ -353,7 +353,7 @@ def test_long_repetition_is_refused_with_a_way_out():
     assert str(refused.value) == (
         "rope is too large to be read.\n"
         "  Found repetitions over 60 coordinates, expected at most 40.\n"
-        "  Use st.compile or st.simulate to run it, or state a smaller one to read."
+        "  Use st.simulate to run it, or state a smaller one to read."
     )
 
 
