@@ -120,7 +120,7 @@ def _can_be_set(text: str) -> bool:
 
 
 # So many times as wide as before is a panel once the figure is laid out, or wider.
-_LAID_OUT = 1.15
+_LAID_OUT = 1.05
 
 
 def legend(axes: Any) -> None:
