@@ -253,7 +253,7 @@ def test_curves_of_least_energy_are_level_in_every_unit(length):
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1.0])
-@pytest.mark.parametrize("stiffness", [1e6, 1e8, 1e10])
+@pytest.mark.parametrize("stiffness", [1e6, 1e10, 1e12])
 def test_a_pendulum_on_a_stiff_spring_hangs_or_stands(stiffness, unit):
     # Along the ring forces are next to nothing beside those across it: it is no family.
     energy = stiffness * (st.sqrt(x**2 + y**2) / unit - 1) ** 2 / 2 + y / unit
@@ -298,12 +298,15 @@ def test_two_stiff_springs_do_not_rest_where_they_have_no_length(stiffness):
     assert np.abs(places(rests, x, a)).max() < 1e-9
 
 
-@pytest.mark.parametrize("stiff", [1e6, 1e8, 1e10, 1e14])
-def test_what_rests_in_a_stiff_valley_is_found_or_not_called_complete(stiff):
-    x, y = st.coordinates("x y")
-    system = st.System(potential=stiff * (x - y) ** 2 / 2 + y**4 / 4 - y**2 / 2)
-    found = st.equilibria(system, within={x: (-3, 3), y: (-3, 3)})
-    right = len(found) == 3 and [rest[y] for rest in found] == pytest.approx([-1, 0, 1], abs=1e-5)
-    assert right or not found.complete
-    assert right or stiff > 1e10
-    assert all(rest.stable is (abs(rest[y]) > 0.5) for rest in found)
+@pytest.mark.parametrize("stiff, unit", [(1e6, 1.0), (1e10, 1.0), (1e12, 1e-6), (1e13, 1.0)])
+def test_what_rests_in_a_stiff_valley_is_found(stiff, unit):
+    # A valley may leave the box beside its corners; what pushes along it is less than last digits
+    # of places make of the forces across.
+    X, Y = x / unit, y / unit
+    for steep, off in ((1, 0.0), (2, 0.3)):
+        energy = stiff * (Y - steep * X - off) ** 2 / 2 + X**4 / 4 - X**2 / 2
+        within = {x: (-3 * unit, 3 * unit), y: (-7 * unit, 7 * unit)}
+        found = st.equilibria(st.System(potential=energy), within=within)
+        assert [rest[x] / unit for rest in found] == pytest.approx([-1, 0, 1], abs=1e-5)
+        assert [rest.stable for rest in found] == [True, False, True]
+        assert not any(rest.family for rest in found)

@@ -37,6 +37,9 @@ _SAME, _NEAR = 1e-6, 1e-5
 # method ends. Energies of a family are the same to so many roundings.
 _VALLEY, _ROUNDINGS = 1e-4, 64.0
 
+# Parts of the way to the ends of the box to which a family is followed to see that it is level.
+_PARTS = (1.0, 0.5, 0.25)
+
 # Forces this many times larger than in the rest of the box have a pole in the place.
 _POLE = 1e3
 
@@ -305,7 +308,7 @@ class Hunt:
         if weak.any():
             self._valleys(w[weak])
             w, dimensions = w[~weak], dimensions[~weak]
-        w[dimensions == 0] = self.swarm.centred(w[dimensions == 0])
+        w[dimensions == 0] = self.swarm.centred(self.swarm.along_valleys(w[dimensions == 0]))
         fresh: list[tuple[np.ndarray, int]] = []
         for place, d in zip(w, dimensions):
             if d:
@@ -328,7 +331,7 @@ class Hunt:
 
         zeros, passed = walked(self.swarm, _spread(w, _SEEDS), inside)
         self._passed = np.vstack([self._passed, passed])
-        for place in zeros:
+        for place in self.swarm.centred(zeros):
             within = self.box.inside(place[: self.swarm.n] * self.box.size, _SAME)
             if within and not self._known(place) and len(self.single) < _MOST_FOUND:
                 self.single.append(place)
@@ -461,9 +464,11 @@ class Hunt:
         search, box, n = self.search, self.box, self.swarm.n
         if not search.stated or len(self.active) > search.balance.rows:
             return True
-        ends = np.array([box.middle - box.size / 2, box.middle + box.size / 2]) / box.size
-        there = self.swarm.slid(np.array([w, w]), ends)[:, :n] * box.size
         here = w[:n] * box.size
+        ends = np.array([box.middle - box.size / 2, box.middle + box.size / 2])
+        # A family may leave the box before it comes next to a corner.
+        aims = np.vstack([here + share * (ends - here) for share in _PARTS]) / box.size
+        there = self.swarm.slid(np.tile(w, (len(aims), 1)), aims)[:, :n] * box.size
         for q in [q for q in there if box.inside(q, _SAME)]:
             allowed = 0.0
             for end in (here, q):

@@ -35,6 +35,12 @@ _WEAK = 1e-4
 # Forces this small, beside those of the box, are none; and so are this many roundings.
 _NOTHING, _ROUNDINGS = 1e-14, 64
 
+# Looks at a place with other last digits, and how many times what these change a force is clear.
+_SHAKES, _CLEAR = 6, 16
+
+# As close to a zero along a valley it counts as that; the weakest slope beside the steepest.
+_CLOSE, _WEAKEST = 1e-5, 1e-14
+
 # Newton's steps this short, beside the box, have come to a zero.
 _SETTLED = 1e-9
 
@@ -144,7 +150,40 @@ class Swarm:
             if terms is not None:
                 lost[k, : self.n] += terms * self.weights[: self.n]
                 good[k] = np.all(np.abs(F[k]) <= _NOTHING + _ROUNDINGS * lost[k])
+        good[good] = ~self._pushed_along(w[good], F[good], J[good])
         return good
+
+    def _pushed_along(self, w: np.ndarray, F: np.ndarray, J: np.ndarray) -> np.ndarray:
+        """Tell where a force along what is next to flat is clear of what last digits make of it.
+
+        A stiff spring's force on each coordinate is known to the last digits of their places; along
+        a valley of springs these cancel, and what pushes there may be many times less.
+        """
+        if not len(w):
+            return np.zeros(0, dtype=bool)
+        left, sizes, _ = np.linalg.svd(np.where(np.isfinite(J), J, 0.0))
+        flat = sizes <= FLAT * np.maximum(sizes[:, :1], _WEAK)
+        push = np.einsum("kij,ki->kj", left, F)
+        scatter = np.finfo(float).eps * np.einsum("kij,ki->kj", np.abs(left), np.abs(F))
+        chance = np.random.default_rng(8)
+        for _ in range(_SHAKES):
+            shaken = w + 2 * np.spacing(np.abs(w)) * chance.choice([-1.0, 1.0], w.shape)
+            change = np.einsum("kij,ki->kj", left, self.values(shaken)[0] - F)
+            scatter = np.maximum(scatter, np.abs(change))
+        # Where nothing is stiff, forces are weak in every direction; and a valley has one.
+        flat &= (sizes[:, :1] > _WEAK) & (flat.sum(axis=1, keepdims=True) == 1)
+        # Next to a zero that has hardly a slope, as that of x³, forces are as weak as that.
+        far = np.abs(push) > _CLOSE * sizes
+        return np.any(flat & far & (np.abs(push) > _CLEAR * scatter), axis=1)
+
+    def along_valleys(self, w: np.ndarray) -> np.ndarray:
+        """Return places moved to where weak forces along what is next to flat end, if close by."""
+        for _ in range(3 if len(w) else 0):
+            F, J = self.values(w)
+            move = np.einsum("kij,kj->ki", pinv(J, _WEAKEST), F)
+            close = np.abs(move).max(axis=1, initial=0.0) <= 2 * _CLOSE
+            w = np.where(close[:, None], w - move, w)
+        return w
 
     def settled(self, w: np.ndarray) -> np.ndarray:
         """Tell which zeros another of Newton's steps leaves where they are."""
