@@ -367,7 +367,7 @@ def _columns(p: Problem) -> np.ndarray:
 
 
 def _speed(p: Problem, v: np.ndarray) -> float:
-    return max(p.moving(v), largest(p.g)) or 1.0
+    return max(p.moving(v, p.rates(v)), largest(p.g)) or 1.0
 
 
 def independent(rows: np.ndarray) -> bool:

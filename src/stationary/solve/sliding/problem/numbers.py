@@ -201,9 +201,11 @@ class Problem:
                 before, levers = levers, np.where(missing, tied, levers)
                 if np.array_equal(before, levers):
                     break
+        tied = levers[levers > 0]
+        if len(tied) == self.n:
+            return levers
         # What nothing ties to what rubs is in the units of most that is.
-        usual = float(np.median(levers[levers > 0])) if np.any(levers > 0) else 1.0
-        return np.where(levers > 0, levers, usual)
+        return np.where(levers > 0, levers, np.median(tied) if len(tied) else 1.0)
 
     @cached_property
     def even(self) -> bool:
@@ -327,12 +329,12 @@ class Problem:
         """Return |w| of each term."""
         return np.sqrt(self.sums(w * w))
 
-    def moving(self, v: np.ndarray) -> float:
-        """Return the size of the velocities at work: of what rubs, or else of all."""
+    def moving(self, v: np.ndarray, w: np.ndarray) -> float:
+        """Return the size of the velocities v at work: of rates w of what rubs, or else of all."""
         # Coordinates and constraints may have other units than what rubs. Where all of it rolls, it
         # is the rounding of motions that cancel.
         adds = float(self.arms @ np.abs(v)) + largest(self.c)
-        return max(largest(self.rates(v)), ROLLS * adds) or max(largest(v), largest(self.b))
+        return max(largest(w), ROLLS * adds) or max(largest(v), largest(self.b))
 
 
 @dataclass(frozen=True)
@@ -506,7 +508,7 @@ class Answer:
     @cached_property
     def moving(self) -> float:
         """The size of the velocities at work: of what rubs, or else of all."""
-        return self.problem.moving(self.v)
+        return self.problem.moving(self.v, self.rates)
 
     @cached_property
     def moves(self) -> np.ndarray:
