@@ -135,3 +135,16 @@ degree = 3
     code, printed = ask("statics", beam.replace("SLOPE", "at(diff(w, X), 0)"))
     values = dict(line.split()[:2] for line in printed.splitlines() if line.startswith("  w("))
     assert code == 0 and values["w(1)"] == "1" and values["w(1/2)"] == "0.3125"
+
+
+def test_a_push_at_the_start_is_drawn_as_the_documentation_asks(ask):
+    code, printed = ask("slide", block("pushed card"), "-o", "slide.png")
+    assert code == 0 and Path("slide.png").stat().st_size > 1000 and "wrote slide.png" in printed
+
+
+def test_an_end_of_a_bound_that_is_rounding_is_zero(ask):
+    file = Path(__file__).parents[2] / "examples" / "models" / "box.toml"
+    text = file.read_text("utf-8").replace("box.csv", file.with_name("box.csv").as_posix())
+    code, printed = ask("bounds", text, "--of", "x.dot + 0.02*phi.dot")
+    ends = printed.splitlines()[0].rpartition(": ")[2].split(" … ")
+    assert code == 0 and ends[0] == "0" and float(ends[1]) > 0.2

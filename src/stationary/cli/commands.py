@@ -397,8 +397,10 @@ def slide(model: st.Model, options: Any) -> Answer:
     }  # fmt: skip
     rows = [[f"{name}.dot", known["velocities"][name]] for name in names[: 2 * SHOWN]]
     head, *evidence = str(step).splitlines()
-    return Answer([table(head, ("velocity", "value"), rows), "\n".join(evidence)], known,
-                  {"csv": lambda path: write_csv(path, ("velocity", "value"), rows)})  # fmt: skip
+    files: dict[str, Any] = {"csv": lambda path: write_csv(path, ("velocity", "value"), rows)}
+    files |= {e: lambda path: step.plot().savefig(path) for e in ("png", "svg", "pdf")}
+    shown = [table(head, ("velocity", "value"), rows), "\n".join(evidence)]
+    return Answer(shown, known, files)
 
 
 @command("modes")
@@ -446,7 +448,10 @@ def bounds(model: st.Model, options: Any) -> Answer:
              "pressures": [{"points": p.points, "weights": p.weights} for p in ends.pressures],
              "motions": ends.motions, "locus": ends.locus, "band": ends.band,
              "proof": str(ends.proof)}  # fmt: skip
-    title = f"{ends.of} of {_name(model)}: {number(ends.low, 8)} … {number(ends.high, 8)}"
+    # What is nothing beside the other end is rounding.
+    least = 1e-14 * max(abs(ends.low), abs(ends.high))
+    low, high = ("0" if abs(x) <= least else number(x, 8) for x in (ends.low, ends.high))
+    title = f"{ends.of} of {_name(model)}: {low} … {high}"
     rows = [[end, *place, load] for end, p in zip(("low", "high"), ends.pressures)
             for place, load in zip(p.points, p.weights)]  # fmt: skip
     files = {"csv": lambda path: write_csv(path, ("end", "x", "y", "load"), rows)}
