@@ -151,3 +151,10 @@ def test_long_formulas_are_broken_between_their_terms_or_left_out_with_a_word():
     text = Explanation("It is $$" + "x + " * 30_000 + "y$$ and $$z$$.")
     word = "*(A formula of 120005 signs, too long to be read; `latex()` writes it.)*"
     assert text == f"It is {word} and $$z$$."
+
+
+def test_dollars_in_a_name_begin_no_mathematics_in_a_notebook():
+    x = st.coordinates("x")
+    text = st.equations(st.System(kinetic=x.dot**2 / 2, name="costs $5_{ and $6")).explain()
+    shown = getattr(text, "_repr_markdown_")()  # noqa: B009  # a str by its type
+    assert shown.startswith(r"# Equations of motion of costs \$5_{ and \$6") and "$$" in shown

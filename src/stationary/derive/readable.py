@@ -313,7 +313,9 @@ class Explanation(str):
         return str(self)
 
     def _repr_markdown_(self) -> str:
-        return str(self)
+        # A dollar in the name of a system begins no mathematics.
+        title, line, rest = str(self).partition("\n")
+        return title.replace("$", r"\$") + line + rest
 
 
 def aligned(rows: Sequence[str]) -> str:
