@@ -80,7 +80,10 @@ def cut(
     moving = np.concatenate([*stretches, np.zeros(0, dtype=int)])
     if np.count_nonzero(touching[moving]) < 0.5 * len(moving):
         _refuse(corners, read[moving], tip[moving], gap[moving], radius, size)
-    unfelt, clock = _unfelt(force, way, max(_BEGUN * step, _MOVED * error) / 2)
+    clock = _unfelt(force, way, max(_BEGUN * step, _MOVED * error) / 2)
+    if clock:
+        # All of its forces belong to other instants than the motions beside them.
+        force = None
     fits, rests, lost = [], 0, int(np.count_nonzero(~touching))
     for rows in _runs(touching, edge, jumps, when):
         for part in _short(poses[rows] * [1, 1, size], step, error):
@@ -88,7 +91,6 @@ def cut(
             # Of readings before the finger touches, and after, the gap is wider.
             wider = np.abs(gap[chosen] - np.median(gap[chosen]))
             chosen = chosen[wider <= max(_AWAY[0] * error, _AWAY[1] * size)]
-            chosen = chosen[~unfelt[chosen]]
             if len(chosen) < _FEW:
                 rests += len(chosen)
                 continue
@@ -363,18 +365,17 @@ def _steady(force: np.ndarray) -> np.ndarray:
     return np.all((off <= _SPIKES * usual) | (usual == 0), axis=1)
 
 
-def _unfelt(force: np.ndarray | None, way: np.ndarray, seen: float) -> tuple[np.ndarray, str]:
-    """Tell where the part moves and no force is there, at the begin or the end; say it in words.
+def _unfelt(force: np.ndarray | None, way: np.ndarray, seen: float) -> str:
+    """Say that the part moves where no force is there, at the begin or the end.
 
     What slides over a table is pushed: the clock of the force is another than that of the part.
     """
-    none = np.zeros(len(way), dtype=bool)
     begun = np.linalg.norm(way - way[:_FEW].mean(axis=0), axis=1) > seen
     ended = np.linalg.norm(way - way[-_FEW:].mean(axis=0), axis=1) <= seen
     moving = np.flatnonzero(np.logical_or.accumulate(begun)
                             & ~np.logical_and.accumulate(ended[::-1])[::-1])  # fmt: skip
     if force is None or not len(moving):
-        return none, ""
+        return ""
     strong = np.hypot(*force[moving].T)
     weak = strong < 0.5 * np.median(strong)
     words = []
@@ -386,9 +387,10 @@ def _unfelt(force: np.ndarray | None, way: np.ndarray, seen: float) -> tuple[np.
             continue
         first, last = (way[k].mean(axis=0) for k in (unfelt[:_FEW], unfelt[-_FEW:]))
         if np.linalg.norm(last - first) > seen:
-            none[unfelt] = True
             words.append(said)
-    return none, f"the part moves {' and '.join(words)}: check its clock" if words else ""
+    if not words:
+        return ""
+    return f"the part moves {' and '.join(words)}: check its clock, no force of this track counts"
 
 
 def _err_together(fits: list[_Smooth]) -> float:

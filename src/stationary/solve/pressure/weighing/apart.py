@@ -14,8 +14,15 @@ from stationary.solve.pressure.weighing.search import Fitted, Search
 _OFF, _EXPLAINED = 0.005, 0.3
 # Readings are changed by this to see what is left then: in radians, sizes of the part, or shares.
 _STEP = 1e-5
-# The frame of points and normals, shifted and turned.
+# The frame of points and normals, shifted and turned; tips that are shifted on the table, or late.
 _FRAME = [{"fingers": (1, 0, 0)}, {"fingers": (0, 1, 0)}, {"fingers": (0, 0, 1)}]
+_TIPS = [{"tips": (1, 0, 0)}, {"tips": (0, 1, 0)}, {"tips": (0, 0, 1)}]
+# What lets fingers touch, and which of those may be off by as much.
+_LARGER = "radius= of the finger is larger by {}, or its clock is off"
+_SHIFTED = "feet and outline are shifted by ({}, {})"
+_TURNED = "feet and outline are turned by {}°"
+_ON_TABLE = "the tip is shifted by ({}, {}) on the table"
+_MOVES = {_SHIFTED: (0, 1), _TURNED: (2,), _ON_TABLE: (3, 4)}
 
 
 def slope(search: Search, fitted: Fitted, reading: dict[str, Any]) -> np.ndarray:
@@ -37,8 +44,15 @@ def unsure(search: Search, fitted: Fitted, spread: np.ndarray) -> np.ndarray:
     off = _off(search.measured)
     if not off > 0:
         return np.zeros((len(spread), 0))
-    D = np.stack([slope(search, fitted, reading) for reading in _FRAME], axis=1)
-    return off * spread @ (spread.T @ (fitted.J.T @ D))
+    tracked = any(p.before is not None for p in search.measured.pushes)
+    ways = [*_FRAME, *(_TIPS if tracked else ())]
+    D = np.stack([slope(search, fitted, reading) for reading in ways], axis=1)
+    # What explains the gaps may be more than they are: along an edge it makes none.
+    name, by = _explained(search.measured)
+    far = np.full(len(ways), off)
+    for k in _MOVES.get(name, ()):
+        far[k] = max(off, float(np.linalg.norm(by)))
+    return spread @ (spread.T @ (fitted.J.T @ (far * D)))
 
 
 def _seen(measured: Measured) -> tuple[list[Push], np.ndarray, np.ndarray, np.ndarray]:
@@ -66,24 +80,29 @@ def beside(measured: Measured) -> str:
     """Say by what fingers are off the outline, and how they would touch it; "" if they do."""
     if _off(measured) < _OFF:
         return ""
+    widest = measured.size * float(np.abs(_seen(measured)[1]).max())
+    words = f"; the finger is {widest:.2g} off the outline"
+    name, off = _explained(measured)
+    scale = 180 / np.pi if "°" in name else measured.size
+    said = name.format(*(f"{scale * a:.2g}" for a in off))
+    return words + f", and touches it if {said}" * bool(said)
+
+
+def _explained(measured: Measured) -> tuple[str, np.ndarray]:
+    """Return what would let fingers touch that are off the outline, and by how much; "" if none."""
+    if _off(measured) < _OFF:
+        return "", np.zeros(0)
     pushes, gaps, normal, turning = _seen(measured)
     ways: dict[str, np.ndarray] = {
-        "radius= of the finger is larger by {}, or its clock is off": -np.ones((len(pushes), 1)),
-        "feet and outline are shifted by ({}, {})": normal,
-        "feet and outline are turned by {}°": turning[:, None],
-    }
+        _LARGER: -np.ones((len(pushes), 1)), _SHIFTED: normal, _TURNED: turning[:, None]
+    }  # fmt: skip
     if all(p.before is not None for p in pushes):
         table = measured.of(list(pushes)).tables
-        ways["the tip is shifted by ({}, {}) on the table"] = -np.einsum(
-            "bkj,bj->bk", table, normal)  # fmt: skip
-    words = f"; the finger is {measured.size * np.abs(gaps).max():.2g} off the outline"
-    least = _EXPLAINED**2 * float(gaps @ gaps)
+        ways[_ON_TABLE] = -np.einsum("bkj,bj->bk", table, normal)
+    least, best = _EXPLAINED**2 * float(gaps @ gaps), ("", np.zeros(0))
     for name, A in ways.items():
         off, _, rank, _ = np.linalg.lstsq(A, -gaps, rcond=1e-3)
         left = float(np.sum((gaps + A @ off) ** 2))
         if rank == A.shape[1] and left < least:
-            scale = 180 / np.pi if "°" in name else measured.size
-            least = left
-            said = name.format(*(f"{scale * a:.2g}" for a in off))
-            words = words.split(", and touches")[0] + f", and touches it if {said}"
-    return words
+            least, best = left, (name, off)
+    return best

@@ -243,15 +243,20 @@ class Measured:
         self, motions: tuple[float, float, float] = (0.0, 0.0, 0.0),
         fingers: tuple[float, float, float] = (0.0, 0.0, 0.0), normals: float = 0.0,
         longer: float = 0.0, forces: tuple[float, float, float] = (0.0, 0.0, 0.0),
+        tips: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ) -> Measured:  # fmt: skip
         """Return the same pushes read otherwise: frames shifted (x, y) and turned, in sizes.
 
         The frame of the motions, and that of points and normals; normals turned alone; lengths of
         motions changed by a share; forces shifted on the table, by shares of their usual size (one
-        along the normal alone by the first), and turned.
+        along the normal alone by the first), and turned; tips shifted on the table, and behind
+        what they touch.
         """
         other = copy(self)
         other.place = self.place @ _rotation(fingers[2]).T + fingers[:2]
+        if any(tips):
+            ahead = self.fingers.moves / np.hypot(*self.fingers.moves.T)[:, None]
+            other.place += np.einsum("bkj,k->bj", self.tables, tips[:2]) - tips[2] * ahead
         other.normal = self.normal @ _rotation(fingers[2] + normals).T
         velocity = (1 + longer) * self.y[:, :2] @ _rotation(motions[2]).T
         # What is seen to move is another point of the part.
