@@ -216,6 +216,19 @@ def test_a_single_row_may_lose_its_gradient(method, begin, seed):
         np.testing.assert_allclose(found[angle], expected[a], rtol=0, atol=1e-8)
 
 
+@pytest.mark.parametrize("slow", [0.3, 0.1, 0.03])
+def test_what_turns_between_two_singular_configurations_is_not_led_astray(slow):
+    """It lands beside the first, and the second lies ahead before rows are regular again."""
+    linkage, pendulum, (p, q, a) = by_one_row(lambda a: 9.81 * st.sin(a))
+    low = -0.9
+    speed = np.sqrt(9.81 * (slow**2 - 2 * np.sin(low)))
+    expected = st.simulate(pendulum, span=(0, 1), start={a: low, a.dot: speed}, points=41)
+    start = {p: low, q: low, p.dot: speed, q.dot: speed}
+    found = st.simulate(linkage, span=(0, 1), start=start, points=41)
+    np.testing.assert_allclose(found[p], expected[a], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(found[q], expected[a], rtol=0, atol=1e-8)
+
+
 @pytest.mark.parametrize("method", METHODS[:2], ids=lambda m: type(m).__name__)
 def test_kinks_and_blows_before_a_singular_configuration_lead_to_it(method):
     """Nothing that is known from before them says how it goes on behind them."""

@@ -66,6 +66,9 @@ _LANDING = 0.75
 # Where a rank is below this part of what it is at the edge, it may be lost nearby.
 _NEAR = 0.3
 
+# A rank that falls to this part of what it is where a stretch begins may be on its way to be lost.
+_NEARER = 0.5
+
 # A continuation known no better than this, relative to the motion, is none.
 _KNOWN = 1e-8
 
@@ -155,7 +158,9 @@ class Crossings:
             self.known.clear()
         elif least > _LOST * self.full:
             return None
-        elif np.any((left[:-1] >= _EDGE * self.full) & (left[1:] < _EDGE * self.full)):
+        elif left.min() <= _LOST * self.full or np.any(
+            (left[:-1] >= _EDGE * self.full) & (left[1:] < _EDGE * self.full)
+        ):
             raise BlowUp(float(piece.t[0]))
         return best
 
@@ -267,6 +272,11 @@ class _Way:
         times, left = self.rows.along(times, self.states, below)
         full = max(self._full, left.max())
         regular = left >= share * full
+        # What begins beside a singular configuration may pass it before it is regular again.
+        begun = int(np.searchsorted(times, self._after))
+        first = begun + int(np.argmax(np.append(regular[begun:], True)))
+        if left[begun : first + 1].min(initial=np.inf) < _NEARER * min(left[begun], share * full):
+            return
         # The first time after a regular one at which the rank is all but lost.
         lost = np.flatnonzero(regular[:-1] & ~regular[1:] & (times[1:] > self._after))
         lost = [k for k in lost if self._loses(times[k:], left[k:], regular[k:], full)]
