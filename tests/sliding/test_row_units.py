@@ -111,6 +111,14 @@ def test_gaps_and_slips_may_all_be_written_in_units_that_coordinates_are_not_in(
             assert ask(blocks, inputs={P: pull}, throw=False).status == word
 
 
+@pytest.mark.parametrize("ask", [st.minimum_power, st.newton])
+def test_forces_that_are_no_numbers_in_units_of_what_slips_are_refused(ask):
+    floor = st.Contact(1e-150 * y, friction=0.4, slip=1e-150 * x, name="floor")
+    block = st.System(potential=10 * y, work=5 * x, contacts=[floor])
+    with pytest.raises(st.StatementError, match="too large or too small to reckon with"):
+        ask(block)
+
+
 @pytest.mark.parametrize("c", FACTORS)
 def test_a_tractrix_does_not_depend_on_factors(c):
     link = st.Constraint(c * (st.norm((x - st.t, y)) - 1), name="link")

@@ -451,6 +451,7 @@ class Question:
         )  # fmt: skip
         if self._levers is None:
             self._levers = problem.levers
+            _require_sizes(f / self._levers, np.inf, t)
         if np.any(faint := problem.row_sizes < _FAINT):
             problem = replace(problem, A=self._without_rounding(given, A, np.flatnonzero(faint)))
         place = Place(t, q, u, problem, along, R, gap, close, normals, digits)
@@ -519,16 +520,8 @@ class Question:
                 f"Found a division by zero or a root of a negative number at t = {t:g}.",
                 "Ask elsewhere, or check the parameters.",
             )
-        most, forces = (
-            float(np.abs(x).max(initial=0.0)) for x in (every, every[: len(f) + len(size)])
-        )
-        if most > _MOST or (0 < forces < _LEAST and size.any()):
-            raise StatementError(
-                "forces, friction limits or rates are too large or too small to reckon with.",
-                f"Found {most if most > _MOST else forces:.3g} at t = {t:g}; squares of such "
-                "numbers are lost.",
-                "State the system in other units.",
-            )
+        strongest = np.abs(every[: len(f) + len(size)]).max(initial=0.0) if size.any() else np.inf
+        _require_sizes(every, float(strongest), t)
         for what, values, least, remedy in (
             ("the power of drag '{}' is negative.", power, "zero (dry friction) or more",
              "A force that falls with the speed has no least dissipation: use st.simulate."),
@@ -539,3 +532,15 @@ class Question:
                 worst = int(np.argmin(values))
                 evidence = f"Found {values[worst]:.6g}, expected {least}."
                 raise StatementError(what.format(self.term_name(worst)), evidence, remedy)
+
+
+def _require_sizes(every: np.ndarray, strongest: float, t: float) -> None:
+    """Refuse sizes whose products are no numbers."""
+    most = float(np.abs(every).max(initial=0.0))
+    if most > _MOST or 0 < strongest < _LEAST:
+        raise StatementError(
+            "forces, friction limits or rates are too large or too small to reckon with.",
+            f"Found {most if most > _MOST else strongest:.3g} at t = {t:g}; squares of such "
+            "numbers are lost.",
+            "State the system in other units.",
+        )
