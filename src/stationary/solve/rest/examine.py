@@ -34,6 +34,9 @@ _SUSPICIOUS_LARGE = 1e-7
 # How far from a point the energy is looked at, relative to its extent.
 _NEAREST, _FARTHEST = 1e-8, 0.1
 
+# Last digits within which a place of rest may lie beside the true one.
+_PLACE = 256
+
 # Mixtures of flat directions that are looked along, at most.
 _MIXED = 64
 
@@ -259,7 +262,10 @@ class Examination:
         Where it falls, it is followed as far as it goes on falling, or as the point is large.
         """
         way = way / np.abs(way / self.search.neighbourhood(self.q)).max()
-        step = max(_NEAREST, min(100 * off, 1e-3))
+        # A place is known to some of its last digits: what falls within those tells nothing.
+        along = int(np.argmax(np.abs(way / self.search.neighbourhood(self.q))))
+        known = _PLACE * np.spacing(np.abs(self.q[along])) / np.abs(way[along])
+        step = max(_NEAREST, min(100 * off, 1e-3), known)
         lowest, farthest = (0.0, self.q), 1.0
         while step < farthest:
             there = self.search.onto(self.q + step * way, self.active)
