@@ -25,7 +25,9 @@ TRACK = {"poses": ("x", "y", "phi"), "tip": ("tip_x", "tip_y"), "force": ("force
 _ALONE = {"force": "force_normal", "noise": "noise_force"}
 _TURNED = ("qx", "qy", "qz", "qw")
 _KNOWN = {name for columns in (*PUSH.values(), *TRACK.values()) for name in columns}
-_KNOWN |= {"t", "track", *_ALONE.values(), *_TURNED}
+# Heights over the table, and what presses on it: tables of tracks in space have them.
+_ACROSS = ("z", "tip_z", "force_z")
+_KNOWN |= {"t", "track", *_ALONE.values(), *_TURNED, *_ACROSS}
 _EXPECTED = (
     "A track has x, y, phi (or qx, qy, qz, qw), tip_x, tip_y, perhaps t, force_x, force_y, track; "
     "a push point_x, point_y, normal_x, normal_y, motion_x, motion_y, motion_phi and more. "
@@ -34,7 +36,8 @@ _EXPECTED = (
 # Other words for those of a column, and words that say nothing.
 _OTHER = {"time": "t", "timestamp": "t", "yaw": "phi", "theta": "phi", "angle": "phi",
           "omega": "phi", "pusher": "tip", "tool": "tip", "f": "force", "fx": "force_x",
-          "fy": "force_y", "run": "track", "trial": "track", "quat": "q"}  # fmt: skip
+          "fy": "force_y", "fz": "force_z", "run": "track", "trial": "track",
+          "quat": "q"}  # fmt: skip
 _IDLE = {"part", "object", "obj", "pose", "position", "pos"}
 _UNITS = {"degree": "deg", "degrees": "deg", "radian": "rad", "radians": "rad", "sec": "s",
           "seconds": "s", "meter": "m", "metre": "m", "meters": "m", "metres": "m"}  # fmt: skip
@@ -49,8 +52,8 @@ def known(text: str) -> str | None:
 
     Examples
     --------
-    >>> known("Tip_X"), known("time"), known("object position x"), known("weather")
-    ('tip_x', 't', 'x', None)
+    >>> known("Tip_X"), known("time"), known("object position x"), known("Fz"), known("weather")
+    ('tip_x', 't', 'x', 'force_z', None)
     """
     name = text.strip().lower().replace(" ", "_").replace("-", "_").replace(".", "_")
     if name in _KNOWN:
