@@ -241,3 +241,45 @@ def test_what_only_rests_or_slides_needs_no_kinetic_energy():
         report = check(st.System(potential=k * (x - y) ** 2 / 2, friction=rubs))
         assert report.passed and not report["positive definite"]
         assert "no kinetic energy is stated" in report["positive definite"].text
+
+
+# -- what is too large to be read ------------------------------------------------------------------
+
+MANY = [st.coordinates(f"n{i}") for i in range(120)]
+RUN = sum(c.dot**2 for c in MANY) / 2
+BONDS = sum((a - b) ** 3 for a, b in zip(MANY[1:], MANY[2:]))
+
+
+@pytest.mark.parametrize(
+    "stated, finding, holds, word",
+    [
+        ({"kinetic": RUN, "potential": BONDS}, "gradient", True, "agrees with"),
+        ({"kinetic": RUN, "potential": BONDS}, "energy", True, "is conserved"),
+        ({"kinetic": RUN, "work": BONDS}, "energy", True, "U − W is conserved"),
+        ({"kinetic": RUN, "potential": BONDS}, "cyclic", True, "conserved momentum ∂T/∂n0.dot"),
+        ({"kinetic": RUN, "loads": [st.Load(-x.dot, on=x)]}, "energy", False, "take from it"),
+        ({"kinetic": RUN, "friction": [st.Friction(1.0, on=x)]}, "energy", False, "takes energy"),
+        ({"kinetic": RUN}, "positive definite", True, "is 1"),
+        ({"kinetic": RUN - MANY[3].dot ** 2}, "positive definite", False, "is -1"),
+        ({"kinetic": RUN - MANY[3].dot ** 2 / 2, "potential": BONDS}, "positive definite",
+         False, "the velocity of 'n3'"),
+        ({"kinetic": RUN, "constraints": [MANY[0] - MANY[1], MANY[1] - MANY[2],
+          st.Constraint(MANY[2] - MANY[0], name="again")]}, "redundant", False, "'again' says"),
+    ],
+)  # fmt: skip
+def test_statements_too_large_to_be_read_are_checked_by_numbers(stated, finding, holds, word):
+    report = check(st.System(**stated))
+    assert not report.exhaustive
+    assert bool(report[finding]) == holds and word in report[finding].text
+
+
+def test_a_rope_is_checked_whatever_its_length():
+    for links in (30, 700):
+        r = st.coordinates("r", shape=(links, 2))
+        rope = st.System(
+            kinetic=st.each(lambda v: m * (v[0] ** 2 + v[1] ** 2) / 2, r.dot),
+            potential=st.each(lambda p: m * p[1], r),
+            constraints=st.each(lambda a, b: st.norm(b - a) - 1, r[:-1], r[1:], name="link"),
+        )
+        report = check(rope)
+        assert report.passed and f"{links + 1} in velocity" in report["freedom"].text

@@ -231,9 +231,9 @@ def test_a_chain_of_definitions_moves_and_is_not_written_out():
     motion = model.ask("simulate", span=(0, 1), points=3)
     assert motion.status == "done" and motion.residual["energy"] < 1e-9
     assert "too large to be written out" in str(model)
-    for question in ("check", "equations"):
-        with pytest.raises(st.DerivationError, match="too large to be read"):
-            model.ask(question)
+    with pytest.raises(st.DerivationError, match="too large to be read"):
+        model.ask("equations")
+    assert model.ask("check").passed
     # Each definition has two of the one before it, and three parts more.
     assert f"({6 * 2.0**60:.3g} terms and factors)" in model.system._repr_latex_()
     with pytest.raises(st.StatementError, match="an expression so large cannot be written"):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import sympy as sp
 
+from stationary.derive.check_by_numbers import findings_by_numbers
 from stationary.derive.constraints import integrability, redundant
-from stationary.derive.effort import bounded, is_long
+from stationary.derive.effort import TooLong, bounded, is_long
+from stationary.derive.findings import Finding, Report, Rough, listed, redundancy
 from stationary.derive.graph import Graph
 from stationary.derive.lagrange import Equations, equations
 from stationary.derive.readable import in_fractions, plain, tidy
@@ -22,14 +23,13 @@ from stationary.derive.virtual_work import (
     readable,
     virtual_work,
 )
-from stationary.errors import StatementError, unknown
 from stationary.model.layout import Layout
 from stationary.model.symbols import Coordinate, Input, Parameter, Velocity, rate, t
 from stationary.model.system import System, require
 from stationary.model.terms import Drag
 
-#: Names that are listed, and operations of an expression that is written into a line.
-MOST_NAMED, MOST_SHOWN = 5, 150
+#: Operations of an expression that is written into a line.
+MOST_SHOWN = 150
 
 # Relative difference of two ways to compute a force, both of them right.
 _SAME = 1e-9
@@ -38,97 +38,13 @@ _SAME = 1e-9
 MOST_MINORS = 3
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was checked; true if it holds.
-
-    Attributes
-    ----------
-    name : str
-    passed : bool
-    text : str
-        What was found, in words.
-    how : str
-        ``"exact"``, or at how many states it was sampled.
-    value : object
-        What belongs to it: the conserved momenta by coordinate, the expression of the energy.
-    required : bool
-        False for a property that a sound system may lack, such as a conserved energy.
-
-    Examples
-    --------
-    >>> x, m = st.coordinates("x"), st.parameters("m")
-    >>> print(st.check(st.System(kinetic=m * x.dot**2 / 2))["cyclic"])
-    ✓ cyclic: 'x' with conserved momentum m*x.dot (exact)
-    """
-
-    name: str
-    passed: bool
-    text: str
-    how: str = "exact"
-    value: Any = None
-    required: bool = True
-
-    def __bool__(self) -> bool:
-        return self.passed
-
-    def __str__(self) -> str:
-        mark = "✓" if self.passed else "✗" if self.required else "·"
-        return f"{mark} {self.name}: {self.text} ({self.how})"
-
-
-@dataclass(frozen=True, repr=False)
-class Report:
-    """What `check` found: ``report.passed``, ``report["skew"]``, and a text to print.
-
-    ``report.exhaustive`` is false where algebra was given up in favour of numbers.
-
-    Examples
-    --------
-    >>> x, y, m = *st.coordinates("x y"), st.parameters("m")
-    >>> report = st.check(st.System(kinetic=m * (x.dot + y.dot) ** 2 / 2))
-    >>> report.passed
-    False
-    >>> [finding.name for finding in report if not finding]
-    ['positive definite']
-    """
-
-    name: str
-    findings: tuple[Finding, ...]
-    exhaustive: bool = True
-
-    @property
-    def passed(self) -> bool:
-        """True if everything holds that must hold."""
-        return all(f.passed for f in self.findings if f.required)
-
-    def __bool__(self) -> bool:
-        return self.passed
-
-    def __iter__(self) -> Iterator[Finding]:
-        return iter(self.findings)
-
-    def __getitem__(self, name: str) -> Finding:
-        for finding in self.findings:
-            if finding.name == name:
-                return finding
-        raise StatementError(unknown("finding", name, [f.name for f in self.findings]))
-
-    def __str__(self) -> str:
-        title = f"Check of {self.name or 'the system'}: {'passed' if self.passed else 'failed'}"
-        lines = [title, *(f"  {finding}" for finding in self.findings)]
-        if not self.exhaustive:
-            lines.append("  Some of it is too long for algebra: it was decided by numbers.")
-        return "\n".join(lines)
-
-    __repr__ = __str__
-
-
 def check(system: System) -> Report:
     """Check the mass matrix of a system and find what its motion conserves.
 
     Everything is decided exactly where SymPy can, with parameters taken as positive, and at
-    random states where it cannot; each finding says which.
+    random states where it cannot; each finding says which. A statement whose equations are too
+    long to be read is looked at by the numbers of its graph alone, without ``"skew"``,
+    ``"equations"`` and ``"holonomic"``.
 
     Parameters
     ----------
@@ -158,8 +74,12 @@ def check(system: System) -> Report:
     # Dry friction and contacts are named and not written out, however many rows they have.
     losses = Rough(tuple(f for f in system.friction if not isinstance(f, Drag)), system.contacts)
     drags = tuple(f for f in system.friction if isinstance(f, Drag))
-    whole, _ = in_fractions(readable(replace(system, friction=drags, contacts=())))
-    eq = equations(whole)
+    smooth = replace(system, friction=drags, contacts=())
+    try:
+        whole, _ = in_fractions(readable(smooth))
+        eq = equations(whole)
+    except TooLong:
+        return Report(system.name, tuple(findings_by_numbers(smooth, losses)), exhaustive=False)
     steps: list[Callable[[], list[Finding]]] = [
         lambda: [_symmetric(eq)],
         lambda: [_positive_definite(eq)],
@@ -176,35 +96,6 @@ def check(system: System) -> Report:
             findings += step()
         exhaustive = exhaustive and not effort.stopped
     return Report(system.name, tuple(findings), exhaustive)
-
-
-@dataclass(frozen=True)
-class Rough:
-    """What has no place in Lagrange's equations: dry friction and contacts."""
-
-    friction: tuple[Any, ...]
-    contacts: tuple[Any, ...]
-
-    def rubbing(self, c: Coordinate) -> list[str]:
-        """Return the names of friction against the motion of a coordinate."""
-        return [str(f.name) for f in self.friction if _involves(f, f.on, c)]
-
-    def touches(self, c: Coordinate) -> bool:
-        """Tell whether a contact depends on a coordinate."""
-        return any(_involves(x, (x.gap, *(x.slip or ())), c) for x in self.contacts)
-
-
-def _involves(entry: Any, expressions: Sequence[sp.Expr], c: Coordinate) -> bool:
-    stem, arrays = c.name.partition("[")[0], entry.table.arrays if entry.table else []
-    if any(array.name == stem for array in arrays):
-        return True
-    return any(e.has(c) for e in expressions)
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Write names, of many the first ones."""
-    more = len(names) - MOST_NAMED
-    return ", ".join(f"'{n}'" for n in names[:MOST_NAMED]) + (f" and {more} more" * (more > 0))
 
 
 def _shown(e: sp.Expr, otherwise: str) -> str:
@@ -379,7 +270,7 @@ def _cyclic(eq: Equations, whole: System, losses: Rough) -> Finding:
         rubs = losses.rubbing(c)
         pull = _shown(force, "of the force on it")
         changes = [] if vanishes(force) else [f"at the rate {pull}"]
-        changes += [f"by friction {_listed(rubs)}"] if rubs else []
+        changes += [f"by friction {listed(rubs)}"] if rubs else []
         size = _shown(momentum, f"∂T/∂{c.dot}")
         ways.add(how)
         if changes:
@@ -430,9 +321,9 @@ def _reasons_for_loss(eq: Equations, s: System, L: sp.Expr, losses: Rough) -> tu
     power["dissipation takes energy"] = sum(s.dissipation.diff(c.dot) * c.dot for c in q)
     reasons += [text for text, p in power.items() if not vanish((sp.S(p),))[0]]
     rubs, hits = ([str(x.name) for x in kind] for kind in (losses.friction, losses.contacts))
-    reasons += [f"friction {_listed(rubs)} takes energy"] if rubs else []
+    reasons += [f"friction {listed(rubs)} takes energy"] if rubs else []
     reasons += (
-        [f"contact{'s' * (len(hits) > 1)} {_listed(hits)} may take energy in impacts"]
+        [f"contact{'s' * (len(hits) > 1)} {listed(hits)} may take energy in impacts"]
         if hits
         else []
     )
@@ -472,7 +363,7 @@ def _constraints(eq: Equations) -> list[Finding]:
         Finding(
             "redundant",
             bool(seen) and not again,
-            _told_redundant(again) if seen else "no state was found that meets the constraints",
+            redundancy(again) if seen else "no state was found that meets the constraints",
             f"sampled at {seen} consistent state{'' if seen == 1 else 's'}",
             tuple(again),
             required=False,
@@ -489,9 +380,3 @@ def _constraints(eq: Equations) -> list[Finding]:
         text, value = "; ".join(verdicts), tuple(decided)
         findings.append(Finding("holonomic", bool(integrable), text, "exact", value, False))
     return findings
-
-
-def _told_redundant(names: list[str]) -> str:
-    if not names:
-        return "all rows are independent"
-    return f"{', '.join(map(repr, names))} {'says' if len(names) == 1 else 'say'} nothing new"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement
-from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -135,35 +135,44 @@ def redundant(A: sp.Matrix, R: list[sp.Expr], names: list[str], q: list) -> tupl
 
     The states are random and meet the constraints.
     """
-    symbols = [*q, t]
     parameters = sorted(
         {s for e in (*A, *R) for s in e.free_symbols if isinstance(s, Parameter)}, key=str
     )
-    both = compiled([*symbols, *parameters], [*R, *A], "numpy")
-
-    def f(*state: float) -> tuple[list, np.ndarray]:
-        values = both(*state)
-        return values[: len(R)], np.reshape(values[len(R) :], A.shape)
-
+    both = compiled([*q, t, *parameters], [*R, *A], "numpy")
     rng = np.random.default_rng(0)
-    values = [rng.uniform(0.5, 1.5) if p.default is None else p.default for p in parameters]
+    chosen = [rng.uniform(0.5, 1.5) if p.default is None else p.default for p in parameters]
+
+    def rows(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values = np.array(both(*q, 0.0, *chosen), dtype=float)
+        return values[: len(R)], values[len(R) :].reshape(A.shape)
+
+    return redundant_rows(rows, len(q), names)
+
+
+def redundant_rows(
+    rows: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], size: int, names: list[str]
+) -> tuple[list[str], int]:
+    """Return the same of rows as a function of q: R, and the gradients, those of R first."""
+    rng = np.random.default_rng(0)
     dependent: list[set[int]] = []
     for _ in range(_TRIES):
-        state = _consistent(f, rng.standard_normal(len(q)), values, len(R))
-        if state is not None:
-            dependent.append(_dependent(np.array(f(*state, 0.0, *values)[1], dtype=float)))
+        q = _consistent(rows, rng.standard_normal(size))
+        if q is not None:
+            dependent.append(_dependent(rows(q)[1]))
         if len(dependent) == STATES:
             break
     always = set.intersection(*dependent) if dependent else set()
     return [names[i] for i in sorted(always)], len(dependent)
 
 
-def _consistent(f: Any, q: np.ndarray, values: list[float], held: int) -> np.ndarray | None:
+def _consistent(
+    rows: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], q: np.ndarray
+) -> np.ndarray | None:
     """Move a random state onto the constraints by Newton's method, if it gets there."""
     with np.errstate(all="ignore"):
         for _ in range(_STEPS):
-            R, A = f(*q, 0.0, *values)
-            R, A = np.array(R, dtype=float), np.array(A, dtype=float)[:held]
+            R, A = rows(q)
+            A = A[: len(R)]
             if not (np.all(np.isfinite(R)) and np.all(np.isfinite(A))):
                 return None
             if np.all(np.abs(R) <= 1e-12 * (np.abs(A) @ np.abs(q))):

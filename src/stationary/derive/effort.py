@@ -12,6 +12,8 @@ from typing import Any
 
 import sympy as sp
 
+from stationary.errors import DerivationError
+
 #: Terms that one expression may have when its products are multiplied out.
 MOST_EXPANDED = 1000
 
@@ -24,6 +26,10 @@ MOST_DERIVED = 200_000
 
 #: Operations above which an expression is not written down.
 LONGEST = 1000
+
+
+class TooLong(DerivationError):
+    """What follows from a statement is too long to be read; numbers need no such form."""
 
 
 @dataclass

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import sympy as sp
 
-from stationary.derive.effort import MOST_DERIVED, WHOLE, bounded, operations
+from stationary.derive.effort import MOST_DERIVED, WHOLE, TooLong, bounded, operations
 from stationary.derive.explain import explanation
 from stationary.derive.multipliers import closed_form
 from stationary.derive.readable import (
@@ -269,7 +269,7 @@ def _refuse_long(several: Sequence[sp.Expr], symbols: set, each: int = 1) -> Non
     counts = ((operations((e,), MOST_DERIVED), len(e.free_symbols & symbols)) for e in several)
     work = each * sum(size * count for size, count in counts)
     if work > MOST_DERIVED:
-        refuse(
+        raise TooLong(
             "the equations of motion are too long to be read.",
             f"Found a kinetic energy whose derivatives take about {work:.2g} operations, expected "
             f"at most {MOST_DERIVED}.",

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import sympy as sp
 
+from stationary.derive.effort import TooLong
 from stationary.derive.readable import (
     tidy,
 )
@@ -69,7 +70,7 @@ def readable(system: System) -> System:
     for label, size in sizes:
         if size > graphs.LARGE:
             label += " energy" * (label in ("kinetic", "potential"))
-            refuse(
+            raise TooLong(
                 f"the statement is too large to be read: its {label} is.",
                 f"Found {size:.3g} terms and factors with definitions put in and rows written out, "
                 f"expected at most {graphs.LARGE}.",
@@ -79,7 +80,7 @@ def readable(system: System) -> System:
         term.table is not None for kind in TERMS for term in getattr(system, kind)
     )
     if repeats and system.size > READABLE:
-        refuse(
+        raise TooLong(
             f"{system.name or 'the system'} is too large to be read.",
             f"Found repetitions over {system.size} coordinates, expected at most {READABLE}.",
             f"Use {follower(system)} to run it, or state a smaller one to read.",

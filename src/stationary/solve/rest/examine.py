@@ -347,7 +347,7 @@ class Examination:
             if not place.finite:
                 return False
             if search.left_over(place) <= 1:
-                # No energy changes along a family, however little its slope is beside what is stiff.
+                # No energy changes along a family, however stiff what lies across it is.
                 return not self.conservative or abs(self._rise(q)) <= self._noise
             # Across the flat directions only: along them a flat minimum would be found again.
             rows = sparse.vstack([place.A, flat.T])
