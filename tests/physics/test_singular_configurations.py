@@ -216,6 +216,16 @@ def test_a_single_row_may_lose_its_gradient(method, begin, seed):
         np.testing.assert_allclose(found[angle], expected[a], rtol=0, atol=1e-8)
 
 
+@pytest.mark.parametrize("low, g", [(-0.9, 9.81), (-0.5, 3.0), (-1.2, 7.0)])
+@pytest.mark.parametrize("method", [*METHODS, st.Variational(step=0.002)], ids=str)
+def test_what_arrives_without_speed_where_the_only_row_vanishes_is_not_determined(method, low, g):
+    linkage, _, (p, q, _) = by_one_row(lambda a: g * st.sin(a))
+    speed = np.sqrt(-2 * g * np.sin(low))
+    start = {p: low, q: low, p.dot: speed, q.dot: speed}
+    with pytest.raises(st.DidNotConverge, match="become singular"):
+        st.simulate(linkage, span=(0, 1.5), start=start, method=method)
+
+
 @pytest.mark.parametrize("slow", [0.3, 0.1, 0.03])
 def test_what_turns_between_two_singular_configurations_is_not_led_astray(slow):
     """It lands beside the first, and the second lies ahead before rows are regular again."""

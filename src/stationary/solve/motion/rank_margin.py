@@ -67,16 +67,20 @@ class Rows:
         Only those below a bound are looked at.
         """
         inner = (left[1:-1] <= left[:-2]) & (left[1:-1] <= left[2:]) & (left[1:-1] < low)
-        least = np.inf
-        for k in np.flatnonzero(inner) + 1:
-            ends = times[k - 1], times[k + 1]
-            for _ in range(_CLOSER):
-                looks = np.linspace(*ends, _LOOKS)
-                now = self.left(looks, evaluate(looks))
-                best = int(np.argmin(now))
-                ends = looks[max(best - 1, 0)], looks[min(best + 1, _LOOKS - 1)]
-                least = min(least, float(now[best]))
-        return least
+        around = ((times[k - 1], times[k + 1]) for k in np.flatnonzero(inner) + 1)
+        return min((self.closest(ends, evaluate)[1] for ends in around), default=np.inf)
+
+    def closest(self, ends: tuple[float, float], evaluate: Callable) -> tuple[float, float]:
+        """Return when least is left between two times, and how much."""
+        at, least = ends[0], np.inf
+        for _ in range(_CLOSER):
+            looks = np.linspace(*ends, _LOOKS)
+            now = self.left(looks, evaluate(looks))
+            best = int(np.argmin(now))
+            ends = looks[max(best - 1, 0)], looks[min(best + 1, _LOOKS - 1)]
+            if now[best] < least:
+                at, least = float(looks[best]), float(now[best])
+        return at, least
 
     def _turning(self, times: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return what is left of the rank, and how fast the rows turn."""

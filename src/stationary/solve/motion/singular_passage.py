@@ -195,7 +195,8 @@ class Crossings:
         low = np.flatnonzero(left < _EDGE * self.full)
         for part in np.split(low, np.flatnonzero(np.diff(low) > 1) + 1) if len(low) else ():
             ends = piece.t[max(part[0] - 1, 0)], piece.t[min(part[-1] + 1, len(piece.t) - 1)]
-            times = np.linspace(*ends, _SUBSTEPS * _TELLING)
+            nearest = self.rows.closest(ends, piece.evaluate)[0]
+            times = np.append(np.linspace(*ends, _SUBSTEPS * _TELLING), nearest)
             energies = _energies(ode, times, piece.evaluate(times))
             if energies.min() <= _STANDS**2 * self.fastest:
                 return float(times[np.argmin(energies)])
@@ -375,8 +376,7 @@ class _Way:
     ) -> tuple[float, bool] | None:
         """Return a time behind the gap, and whether the motion goes through it with a speed."""
         times = np.linspace(self.edge, self.edge + reach * self.width, int(_INSTANTS * reach) + 1)
-        states = chebyshev.chebval(self._scaled(times, length), series).T
-        left = self.rows.left(times, states)
+        left = self.rows.left(times, chebyshev.chebval(self._scaled(times, length), series).T)
         entered = np.flatnonzero(left < _NEAR * left[0])
         again = np.flatnonzero(left[entered[0] :] >= 0.9 * left[0]) if len(entered) else entered
         if not len(again):
@@ -384,8 +384,17 @@ class _Way:
         land = int(entered[0] + again[0])
         inside = left[1:land]
         lowest = 1 + np.flatnonzero((inside <= left[: land - 1]) & (inside <= left[2 : land + 1]))
-        through = [k for k in lowest if left[k] < _NEAR * left[0]]
-        return float(times[land]), all(self._moves(times[k], states[k]) for k in through)
+
+        def evaluate(ts: np.ndarray) -> np.ndarray:
+            return chebyshev.chebval(self._scaled(ts, length), series).T
+
+        # Where it is lost, and not at the instant next to that, at which what turns there moves.
+        through = [
+            self.rows.closest((times[k - 1], times[k + 1]), evaluate)[0]
+            for k in lowest
+            if left[k] < _NEAR * left[0]
+        ]
+        return float(times[land]), all(self._moves(t, evaluate(np.array([t]))[0]) for t in through)
 
     def _scaled(self, t, length: float):
         return 1 + 2 * (t - self.edge) / length
