@@ -194,9 +194,10 @@ class Crossings:
         self.fastest = max(self.fastest, _energies(ode, some, piece.evaluate(some)).max())
         low = np.flatnonzero(left < _EDGE * self.full)
         for part in np.split(low, np.flatnonzero(np.diff(low) > 1) + 1) if len(low) else ():
-            ends = piece.t[max(part[0] - 1, 0)], piece.t[min(part[-1] + 1, len(piece.t) - 1)]
-            nearest = self.rows.closest(ends, piece.evaluate)[0]
-            times = np.append(np.linspace(*ends, _SUBSTEPS * _TELLING), nearest)
+            first, last = max(part[0] - 1, 0), min(part[-1] + 1, len(piece.t) - 1)
+            begin, end = float(piece.t[first]), float(piece.t[last])
+            nearest = self.rows.closest((begin, end), piece.evaluate)[0]
+            times = np.append(np.linspace(begin, end, _SUBSTEPS * _TELLING), nearest)
             energies = _energies(ode, times, piece.evaluate(times))
             if energies.min() <= _STANDS**2 * self.fastest:
                 return float(times[np.argmin(energies)])
