@@ -100,8 +100,16 @@ class Equilibrium(AbstractShown):
 
     @property
     def family(self) -> int:
-        """Dimension of the family of equilibria to which it belongs; 0 for one by itself."""
+        """Dimension of the family of equilibria to which it belongs; 0 for one by itself.
+
+        Of large systems whose directions without stiffness are too many to be tried, at least that.
+        """
         return len(self.free)
+
+    @property
+    def _dimension(self) -> str:
+        more = self.inertia[2] > len(self.eigenvalues)
+        return f"of dimension {self.family}" + (" or more" if more else "")
 
     def __getitem__(self, key: Any) -> Any:
         turned = self.graph.layout.looked_up(key, self.q)
@@ -142,7 +150,7 @@ class Equilibrium(AbstractShown):
     @property
     def told(self) -> str:
         """What kind of rest it is, in words."""
-        return str(self.stability) + (f", family of dimension {self.family}" if self.family else "")
+        return str(self.stability) + (f", family {self._dimension}" if self.family else "")
 
     def __repr__(self) -> str:
         layout = self.graph.layout
@@ -171,7 +179,7 @@ class Equilibrium(AbstractShown):
         elif self.frozen:
             lines.append(f"  time         {self.frozen} changes with it; taken at t = {self.t:g}")
         if self.family:
-            lines.append(f"  family       of dimension {self.family}: it can be moved and rests")
+            lines.append(f"  family       {self._dimension}: it can be moved and rests")
         if self.redundant:
             lines.append(f"  redundant    {', '.join(self.redundant)}")
         lines.append(

@@ -175,16 +175,16 @@ def block_signs(K: Any) -> tuple[int, int, int]:
         complete = waiting + last - first
         pivots, axes = np.linalg.eigh(F[:complete, :complete])
         coupled = F[complete:, :complete] @ axes
-        # What is rounding waits until the end, and is zero then.
-        goes = np.abs(pivots) > np.maximum(_WAITS * np.abs(coupled).max(axis=0, initial=0.0), tiny)
-        if last == N:
-            count[2] = int(np.sum(~goes))
-        count[0] += int(np.sum(pivots[goes] > 0))
-        count[1] += int(np.sum(pivots[goes] < 0))
+        pull, sizes = np.abs(coupled).max(axis=0, initial=0.0), np.abs(pivots)
+        goes = sizes > np.maximum(_WAITS * pull, tiny)
+        # What is rounding and coupled to nothing is zero: nothing that follows could change it.
+        zero = np.maximum(sizes, pull) <= tiny
+        waits = ~goes & ~zero
+        count += np.sum(pivots[goes] > 0), np.sum(pivots[goes] < 0), np.sum(zero)
         update = (coupled[:, goes] / pivots[goes]) @ coupled[:, goes].T
-        later = coupled[:, ~goes]
+        later = coupled[:, waits]
         rest = F[complete:, complete:] - update
-        front = np.block([[np.diag(pivots[~goes]), later.T], [later, rest]])
+        front = np.block([[np.diag(pivots[waits]), later.T], [later, rest]])
         waiting, held = later.shape[1], active[last - first :]
     return int(count[0]), int(count[1]), int(count[2])
 

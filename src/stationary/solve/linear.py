@@ -303,6 +303,11 @@ class Saddle:
         return self._sparse.signs[1] - self.m
 
     @cached_property
+    def above(self) -> int:
+        """Number of positive eigenvalues of H on the tangent, of a large system."""
+        return self._sparse.signs[0] - self.m
+
+    @cached_property
     def definite(self) -> bool:
         """Whether H is positive on the tangent, by more than its rounding."""
         if self.dense:
@@ -316,7 +321,29 @@ class Saddle:
         """Eigenvalues of H on the tangent and vectors, ascending: all, or the smallest few."""
         if self.dense:
             return self.tangent_eigenvalues
+        idle = self.stiffness == 0
+        idle &= np.asarray(abs(sparse.csc_matrix(self.A)).sum(axis=0)).ravel() == 0
+        if idle.any() and self._sparse.finite:
+            return self._beside(np.flatnonzero(idle), np.flatnonzero(~idle))
         return self._few(_FEW)
+
+    def _beside(self, idle: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the smallest eigenvalues where nothing pushes some coordinates.
+
+        Each of these is a direction of its own, which no iteration has to look for among many that
+        are equal. Of large systems some of them are returned, and nothing above those left out.
+        """
+        H = sparse.csc_matrix(self.H)[rest][:, rest]
+        lengths = None if self.lengths is None else self.lengths[rest]
+        values, ways = Saddle(H, sparse.csc_matrix(self.A)[:, rest], self.corner, lengths).smallest
+        if self.n > _DENSE_EIGENVALUES_UP_TO and len(idle) > _MANY:
+            idle, values, ways = idle[:_MANY], values[values <= 0], ways[:, values <= 0]
+        vectors = np.zeros((self.n, len(values) + len(idle)))
+        vectors[rest, : len(values)] = ways
+        vectors[idle, len(values) + np.arange(len(idle))] = 1.0
+        values = np.concatenate([values, np.zeros(len(idle))])
+        order = np.argsort(values, kind="stable")
+        return values[order], vectors[:, order]
 
     @cached_property
     def tangent_eigenvalues(self) -> tuple[np.ndarray, np.ndarray]:

@@ -445,6 +445,8 @@ class Descent:
         weights = 1 / self.lengths**2
         slope = place.force - place.A.T @ place.lam
         most = float(np.abs(slope * self.lengths).max())
+        if not most:  # Nothing pushes: there is no way down, however soft it is made.
+            return
         own = float((saddle.stiffness * self.lengths**2).max(initial=0.0))
         by = self.stiffer / 64
         if by < 1e-10 * max(own, most):

@@ -22,8 +22,8 @@ from stationary.solve.rest.search import Search, search_of
 from stationary.solve.rest.statics import refuse
 from stationary.solve.scales import scales_of
 
-# Most contacts of which every set is tried.
-_MOST_CONTACTS = 6
+# Most contacts of which every set is tried, and coordinates from which many starts are followed.
+_MOST_CONTACTS, _MOST_COORDINATES = 6, 500
 
 
 @quiet
@@ -82,6 +82,12 @@ def equilibria(
     refuse(system, "equilibria")
     layout = graph_of(system).layout
     places, low, high = _box(layout, _whole(layout) if within is None else within)
+    if system.size > _MOST_COORDINATES:
+        raise DerivationError(
+            "there are too many coordinates to search a box of them.",
+            f"Found {system.size}, expected {_MOST_COORDINATES} or fewer.",
+            "Take statics, which follows one start, or a coarser model.",
+        )
     search = search_of(system, params, inputs, as_time(t), "any")
     if search.balance.gaps > _MOST_CONTACTS:
         raise DerivationError(

@@ -15,6 +15,7 @@ from stationary.result.multipliers import Multipliers
 from stationary.result.stability import Stability
 from stationary.result.status import Status
 from stationary.solve.linear import (
+    SOFTEST,
     Saddle,
     graded_eigenvalues,
     independent_rows,
@@ -148,8 +149,13 @@ class Examination:
         values, free = saddle.smallest[0], saddle.n - len(self.kept)
         zero = int(np.sum(np.abs(values) <= self.rounding))
         negative = int(np.sum(values < -self.rounding))
-        if len(values) < free and (negative == len(values) or not len(values)):
-            negative = saddle.shifted(2 * np.max(self.rounding, initial=0.0)).negative
+        if len(values) < free and negative + zero == len(values):
+            # There may be more of both than were looked for.
+            unsure = 2 * np.max(self.rounding, initial=0.0)
+            negative = saddle.shifted(unsure).negative
+            if zero:
+                above = saddle.shifted(-unsure - 2 * SOFTEST * saddle.stiffness).above
+                zero = free - negative - above
         return free - negative - zero, negative, zero
 
     @cached_property

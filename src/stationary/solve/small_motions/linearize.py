@@ -9,7 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from stationary.errors import DerivationError
+from stationary.errors import DerivationError, StatementError
 from stationary.lower.inputs import drives, sampled, translate
 from stationary.lower.kernel import graph_of, kernel_of, numeric
 from stationary.model.fields import Field
@@ -33,6 +33,9 @@ from stationary.solve.small_motions.operating_point import OperatingPoint
 
 # Places and speeds below this part of the largest are rounding.
 _LAST_DIGITS = 1e-14
+
+# Matrices of states are dense: beyond this many coordinates their proof takes minutes.
+_MOST_COORDINATES = 1000
 
 
 @quiet
@@ -90,6 +93,12 @@ def linearize(
     """
     require_system(system)
     refuse(system, "linearize", kinds=("friction", "contacts"))
+    if system.size > _MOST_COORDINATES:
+        raise StatementError(
+            "the system has too many coordinates for matrices that are written out.",
+            f"Found {system.size}, expected {_MOST_COORDINATES} at most.",
+            "Use st.modes, which finds the slowest motions of large systems, or a coarser model.",
+        )
     values = {name_of(key): value for key, value in (params or {}).items()}
     given = {name_of(key): value for key, value in (inputs or {}).items()}
     if isinstance(at, Equilibrium):

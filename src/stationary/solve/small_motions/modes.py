@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
 from scipy.linalg import eigh, solve_triangular
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigs, eigsh
 
 from stationary.errors import DerivationError, DidNotConverge, StatementError, say
@@ -250,7 +252,10 @@ class _Problem:
 
     def symmetric(self, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Return ω², ascending, and shapes in rows."""
-        if self.n <= _DENSE_UP_TO or count >= (self.n - self.m) // 2:
+        idle = self._idle if self.n > _DENSE_UP_TO else np.zeros(self.n, dtype=bool)
+        if idle.any():
+            squares, vectors = self._beside(np.flatnonzero(idle), np.flatnonzero(~idle), count)
+        elif self.n <= _DENSE_UP_TO or count >= (self.n - self.m) // 2:
             free = tangent_basis(self.A)
             K, M = (free.T @ (X @ free) for X in (self.K, self.M))
             try:
@@ -261,6 +266,37 @@ class _Problem:
         else:
             squares, vectors = self._sparse(count)
         return squares, _signed(vectors)
+
+    @property
+    def _idle(self) -> np.ndarray:
+        """Which coordinates neither stiffness nor rows touch, nor what shares their inertia."""
+        _, part = connected_components(abs(self.K) + abs(self.M), directed=False)
+        touched = sum(np.asarray(abs(X).sum(axis=0)).ravel() for X in (self.K, self.A)) > 0
+        return ~np.isin(part, part[touched])
+
+    def _beside(self, idle: np.ndarray, rest: np.ndarray, count: int):
+        """Return ω² and shapes where nothing pushes some coordinates, which move by themselves.
+
+        No iteration has to look for their ω = 0 among many that are equal.
+        """
+        if not Saddle(self.M[idle][:, idle], self.A[:0, idle]).definite:
+            raise self._no_inertia()
+        few = idle[:count]
+        factor = np.linalg.cholesky(self.M[few][:, few].toarray())
+        vectors = np.zeros((len(few), self.n))
+        vectors[:, few] = solve_triangular(factor, np.eye(len(few)), lower=True)
+        squares = np.zeros(len(few))
+        pushed = copy(self)
+        pushed.K, pushed.M = (X[rest][:, rest] for X in (self.K, self.M))
+        pushed.A, pushed.n = self.A[:, rest], len(rest)
+        wanted = min(count, len(rest) - (len(independent_rows(pushed.A)) if self.m else 0))
+        if wanted:
+            own, shapes = pushed.symmetric(wanted)
+            squares = np.concatenate([own, squares])
+            vectors = np.vstack([np.zeros((wanted, self.n)), vectors])
+            vectors[:wanted, rest] = shapes
+        order = np.argsort(squares, kind="stable")[:count]
+        return squares[order], vectors[order]
 
     def _no_inertia(self) -> DerivationError:
         return DerivationError(

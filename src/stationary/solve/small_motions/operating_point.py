@@ -193,7 +193,9 @@ class OperatingPoint:
         labels = self.labels
         kept = np.setdiff1d(np.arange(2 * self.f), self.drifting)
         # Without the coordinates that drift some directions are lost: what is left is a basis.
-        tangent = orth(self._tangent()[kept], rcond=1e-10)
+        tangent = self._tangent()[kept]
+        if self.kernel.rows:
+            tangent = orth(tangent, rcond=1e-10)
         if not tangent.shape[1]:
             raise StatementError(
                 "nothing can move about this state.",
@@ -252,6 +254,8 @@ class OperatingPoint:
         In the order as declared, passing over what those before it nearly tell: in units of
         mass, so that neither units nor last digits have a say.
         """
+        if tangent.shape[1] == len(kept):
+            return np.arange(len(kept))
         positions = np.flatnonzero(kept < self.f)
         spent: list[int] = []
         left = tangent.copy()
