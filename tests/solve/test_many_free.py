@@ -59,3 +59,17 @@ def test_what_needs_dense_matrices_is_refused_with_its_limit():
         st.linearize(system)
     with pytest.raises(st.DerivationError, match="Found 4000, expected 500 or fewer"):
         st.equilibria(system, within={q[i]: (-1, 1) for i in range(N)})
+
+
+def test_a_pull_on_what_is_stiff_is_balanced_beside_what_is_free():
+    q = st.coordinates("q", shape=(N,))
+    springs = st.each(lambda x: 4e-6 * x**2 / 2, q[: N // 2])
+    rest = st.statics(st.System(potential=springs - 3e-6 * q[5], coordinates=[q]))
+    assert rest[q[5]] == pytest.approx(0.75, rel=1e-12)
+    assert rest.inertia == (N // 2, 0, N // 2)
+
+
+def test_pairs_that_are_free_are_counted_where_no_eigenvalue_is_told_from_the_others():
+    q = st.coordinates("q", shape=(N,))
+    springs = st.each(lambda a, b: 1e9 * (a - b) ** 2, q[::2], q[1::2])
+    assert st.statics(st.System(potential=springs)).inertia == (N // 2, 0, N // 2)

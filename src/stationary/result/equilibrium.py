@@ -111,6 +111,11 @@ class Equilibrium(AbstractShown):
         more = self.inertia[2] > len(self.eigenvalues)
         return f"of dimension {self.family}" + (" or more" if more else "")
 
+    @property
+    def _none(self) -> str:
+        many = sum(self.inertia)
+        return f"none of {many} found, {self.inertia[2]} are 0" if many else "none: all is held"
+
     def __getitem__(self, key: Any) -> Any:
         turned = self.graph.layout.looked_up(key, self.q)
         if turned is not None:
@@ -168,8 +173,7 @@ class Equilibrium(AbstractShown):
             f"  status       {self.status}: {self.status.message}",
             f"  energy       {energy}",
             f"  stability    {self.stability.message}",
-            "  eigenvalues  "
-            + (", ".join(eigenvalues(self.eigenvalues)[:6]) or "none: all is held"),
+            "  eigenvalues  " + (", ".join(eigenvalues(self.eigenvalues)[:6]) or self._none),
         ]
         if self.lam.size:
             lines.append(f"  forces       {self.lam.text()}")

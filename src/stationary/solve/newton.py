@@ -448,11 +448,13 @@ class Descent:
         if not most:  # Nothing pushes: there is no way down, however soft it is made.
             return
         own = float((saddle.stiffness * self.lengths**2).max(initial=0.0))
+        # What has no stiffness of its own is held by as little of the largest: factors exist.
+        softest = SOFTEST * np.where(saddle.stiffness > 0, saddle.stiffness, own * weights)
         by = self.stiffer / 64
         if by < 1e-10 * max(own, most):
             by = 0.0
         for _ in range(40):
-            extra = SOFTEST * saddle.stiffness + by * weights
+            extra = softest + by * weights
             trial = saddle.shifted(extra)
             if trial.negative == 0:
                 d = trial.solve(-place.force, nothing)[0]

@@ -153,9 +153,8 @@ class Examination:
             # There may be more of both than were looked for.
             unsure = 2 * np.max(self.rounding, initial=0.0)
             negative = saddle.shifted(unsure).negative
-            if zero:
-                above = saddle.shifted(-unsure - 2 * SOFTEST * saddle.stiffness).above
-                zero = free - negative - above
+            above = saddle.shifted(-unsure - 2 * SOFTEST * saddle.stiffness).above
+            zero = free - negative - above
         return free - negative - zero, negative, zero
 
     @cached_property
