@@ -101,7 +101,7 @@ def accounted(motion: Motion, rtol: float, few: np.ndarray | None = None) -> lis
     if not error <= allowed * scale:
         largest, rounding = _passed(motion)
         scale = max(scale, largest)
-        allowed += (rounding + _rounding_of_energy(motion, few)) / scale
+        allowed += (rounding + rounding_of_energy(motion, few)) / scale
     return [Finding("energy", "balances", error / scale, allowed)]
 
 
@@ -136,7 +136,7 @@ def _passed(motion: Motion) -> tuple[float, float]:
     return largest, rounding * float(lost.sum() / max(lost.max(), 1e-300))
 
 
-def _rounding_of_energy(motion: Motion, few: np.ndarray) -> float:
+def rounding_of_energy(motion: Motion, few: np.ndarray) -> float:
     """Return how much of the energy is rounding: large terms that cancel leave it few digits."""
     energies, y = motion.kernel.graph.energies, motion.y[few]
     n = motion.kernel.size

@@ -12,6 +12,7 @@ import numpy as np
 from stationary.lower.kernel import numeric
 from stationary.model.shared_lengths import added
 from stationary.result.motion import Motion
+from stationary.solve.gate.run import rounding_of_energy
 
 #: Tolerances, and fixed steps, of two more runs over those of the first: errors of one alone may
 #: come to the same by chance.
@@ -66,9 +67,13 @@ def _missing(motion: Motion) -> float:
     way, where nothing that is done to the start tells of them.
     """
     level = float(np.abs([motion.kinetic, motion.potential, motion.work]).max())
-    missing = max(0.0, abs(float(motion.balance[-1])) - _LAST_DIGITS * np.finfo(float).eps * level)
+    missing = abs(float(motion.balance[-1])) - _LAST_DIGITS * np.finfo(float).eps * level
     most = 2 * float(motion.kinetic.max())
-    return min(missing / most, 1.0) if most > 0 else 0.0
+    if not (missing > 0 and most > 0):
+        return 0.0
+    # Large terms that cancel leave an energy few digits, and the motion all of its own.
+    missing -= rounding_of_energy(motion, np.array([0, len(motion.t) - 1]))
+    return float(np.clip(missing / most, 0.0, 1.0))
 
 
 def digits_left(motion: Motion, second: Motion, *, larger: bool = True) -> float:
