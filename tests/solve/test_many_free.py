@@ -73,3 +73,12 @@ def test_pairs_that_are_free_are_counted_where_no_eigenvalue_is_told_from_the_ot
     q = st.coordinates("q", shape=(N,))
     springs = st.each(lambda a, b: 1e9 * (a - b) ** 2, q[::2], q[1::2])
     assert st.statics(st.System(potential=springs)).inertia == (N // 2, 0, N // 2)
+
+
+@pytest.mark.parametrize("falling", [0, 1234, N - 1])
+def test_what_falls_among_thousands_without_stiffness_is_no_minimum(falling):
+    q = st.coordinates("q", shape=(N,))
+    flat = st.System(potential=st.each(lambda a: a**4, q))
+    assert st.statics(flat).stable
+    with pytest.raises(st.DidNotConverge, match="less energy beside it"):
+        st.statics(flat + st.System(potential=-2 * q[falling] ** 4))

@@ -259,6 +259,19 @@ class Examination:
             many = min(8 * len(flat), _MIXED)
             mixed = np.random.default_rng(3).standard_normal((many, len(flat)))
             ways += [(vectors[:, flat] @ share, float(off[flat].max())) for share in mixed]
+        return ways + self._pushed_on
+
+    @property
+    def _pushed_on(self) -> list[tuple[np.ndarray, float]]:
+        """Coordinates that forces push on from a chance move: of more than can be looked along."""
+        if self.inertia[2] <= len(self.smallest[0]) or len(self.kept):
+            return []
+        chance, reach, ways = np.random.default_rng(6), self.search.neighbourhood(self.q), []
+        for share in _MOVES:
+            move = share * reach * chance.uniform(-1, 1, len(reach))
+            work = self.search.forces(self.q + move)[0] * move
+            some = np.argsort(work)[:_FEW]
+            ways += [(reach * (np.arange(len(reach)) == i), 0.0) for i in some if work[i] < 0]
         return ways
 
     def _along(self, way: np.ndarray, off: float) -> tuple[float, np.ndarray]:
