@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import casadi as ca
@@ -358,23 +358,32 @@ def _implicitly(kernel: AbstractKernel, t: Any, y: Any, p: Any) -> tuple[Any, An
 
 
 def _piece(ode: Ode, times: np.ndarray, states: np.ndarray, steps: int, dense: bool) -> Piece:
-    # Imported where it is used: SciPy's splines take longer to load than this package.
-    from scipy.interpolate import BPoly
-
     n = ode.kernel.size
-    rates = np.array([ode.f(t, y) for t, y in zip(times, states)])
-    q, v, a = states[:, :n], states[:, n : 2 * n], rates[:, n : 2 * n]
-    # Ways from the first node: velocities that follow from them lose nothing to where it is.
-    position = BPoly.from_derivatives(times, np.stack([q - q[0], v, a], axis=1))
-    work = BPoly.from_derivatives(times, np.stack([states[:, 2 * n :], rates[:, 2 * n :]], axis=1))
-    velocity = position.derivative()
+
+    @cache
+    def polynomials() -> tuple[Any, Any, Any]:
+        """Return positions, velocities and work between the nodes, for which few pieces ask."""
+        # Imported where it is used: SciPy's splines take longer to load than this package.
+        from scipy.interpolate import BPoly
+
+        rates = np.array([ode.f(t, y) for t, y in zip(times, states)])
+        q, v, a = states[:, :n], states[:, n : 2 * n], rates[:, n : 2 * n]
+        # Ways from the first node: velocities that follow from them lose nothing to where it is.
+        position = BPoly.from_derivatives(times, np.stack([q - q[0], v, a], axis=1))
+        fed = np.stack([states[:, 2 * n :], rates[:, 2 * n :]], axis=1)
+        return position, position.derivative(), BPoly.from_derivatives(times, fed)
 
     def evaluate(ts: np.ndarray) -> np.ndarray:
-        between = np.hstack([q[0] + position(ts), velocity(ts), work(ts)])
         # At the nodes the solution itself, not its interpolation.
         at = np.minimum(np.searchsorted(times, ts), len(times) - 1)
         exact = times[at] == ts
-        between[exact] = states[at[exact]]
-        return between
+        known = states[at]
+        if not exact.all():
+            position, velocity, work = polynomials()
+            other = ts[~exact]
+            known[~exact] = np.hstack(
+                [states[0, :n] + position(other), velocity(other), work(other)]
+            )
+        return known
 
     return Piece(times, evaluate, states[-1], steps, dense)
