@@ -4,6 +4,8 @@ Every message has three parts: what is wrong, in the user's own names; what was 
 expected; what to do.
 """
 
+from typing import Any
+
 import pytest
 import sympy as sp
 
@@ -408,15 +410,17 @@ def test_text_is_not_run_as_a_program(door, tmp_path):
     assert not trace.exists() and len(str(e.value).splitlines()) == 3
 
 
+# Nobody checks the types of what is called by this name: the mistakes are meant.
+ANY: Any = st
 _X = st.coordinates("x")
 _ONE = st.System(kinetic=_X.dot**2 / 2)
 MISSPELLED = {
-    "another word": (lambda: st.simulate(_ONE, spam=(0, 1)), "Did you mean 'span'?"),
-    "no name": (lambda: st.simulate(_ONE, (0, 1)), "as in span=…"),
-    "nothing": (lambda: st.simulate(_ONE), "simulate is not given 'span'."),
-    "an energy": (lambda: st.System(kinetic_energy=_X.dot**2), "Did you mean 'kinetic'?"),
-    "a part": (lambda: st.particle(1, (_X, 0)), "Write the others with their names, as in at=…"),
-    "a term": (lambda: st.Load(1), "Load is not given 'on'."),
+    "another word": (lambda: ANY.simulate(_ONE, spam=(0, 1)), "Did you mean 'span'?"),
+    "no name": (lambda: ANY.simulate(_ONE, (0, 1)), "as in span=…"),
+    "nothing": (lambda: ANY.simulate(_ONE), "simulate is not given 'span'."),
+    "an energy": (lambda: ANY.System(kinetic_energy=_X.dot**2), "Did you mean 'kinetic'?"),
+    "a part": (lambda: ANY.particle(1, (_X, 0)), "Write the others with their names, as in at=…"),
+    "a term": (lambda: ANY.Load(1), "Load is not given 'on'."),
 }
 
 
@@ -429,10 +433,10 @@ def test_misspelled_arguments_are_told_in_three_parts(case):
 
 
 MISTAKEN = {
-    "times": (lambda: st.simulate(_ONE, span=(0, 1)).at("noon"), "not known at that time"),
-    "box": (lambda: st.equilibria(_ONE, within=(-1, 1)), "expected a dictionary"),
-    "shape": (lambda: st.coordinates("r", shape="a"), "expected positive whole numbers"),
-    "defaults": (lambda: st.parameters({"m": 1}), "holds no name of a parameter"),
+    "times": (lambda: ANY.simulate(_ONE, span=(0, 1)).at("noon"), "not known at that time"),
+    "box": (lambda: ANY.equilibria(_ONE, within=(-1, 1)), "expected a dictionary"),
+    "shape": (lambda: ANY.coordinates("r", shape="a"), "expected positive whole numbers"),
+    "defaults": (lambda: ANY.parameters({"m": 1}), "holds no name of a parameter"),
     "rows": (lambda: st.each(lambda a, b: a[0], st.coordinates("r", shape=(3, 2))), "one row"),
     "columns": (lambda: st.each(lambda a: a[7], st.coordinates("r", shape=(3, 2))), "one row"),
     "file": (lambda: st.load(5), "no file"),
