@@ -360,14 +360,7 @@ def _constraints(eq: Equations) -> list[Finding]:
     counted = f"{free} in velocity, {places} in configuration, for {len(q)} coordinates"
     how = "counted" if seen else "counted, as if all rows were independent"
     findings = [
-        Finding(
-            "redundant",
-            bool(seen) and not again,
-            redundancy(again) if seen else "no state was found that meets the constraints",
-            f"sampled at {seen} consistent state{'' if seen == 1 else 's'}",
-            tuple(again),
-            required=False,
-        ),
+        redundancy(again, seen),
         Finding("freedom", True, counted, how, (free, places), required=False),
     ]
     if rows:

@@ -194,14 +194,7 @@ class _Looks:
         again, seen = redundant_rows(values, n, names) if self.states else ([], 0)
         free = n - count + len(again)
         return [
-            Finding(
-                "redundant",
-                bool(seen) and not again,
-                redundancy(again) if seen else "no state was found that meets the constraints",
-                f"sampled at {seen} consistent state{'' if seen == 1 else 's'}",
-                tuple(again),
-                required=False,
-            ),
+            redundancy(again, seen),
             Finding(
                 "freedom",
                 True,

@@ -130,8 +130,12 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(f"'{n}'" for n in names[:MOST_NAMED]) + (f" and {more} more" * (more > 0))
 
 
-def redundancy(names: Sequence[str]) -> str:
-    """Write which rows say nothing new."""
+def redundancy(names: Sequence[str], seen: int) -> Finding:
+    """Tell which rows say nothing new, at so many states that meet the constraints."""
+    text = f"{listed(names)} {'says' if len(names) == 1 else 'say'} nothing new"
     if not names:
-        return "all rows are independent"
-    return f"{listed(names)} {'says' if len(names) == 1 else 'say'} nothing new"
+        text = (
+            "all rows are independent" if seen else "no state was found that meets the constraints"
+        )
+    how = f"sampled at {seen} consistent state{'' if seen == 1 else 's'}"
+    return Finding("redundant", bool(seen) and not names, text, how, tuple(names), required=False)
