@@ -23,8 +23,8 @@ from stationary.model.layout import Layout
 from stationary.model.system import System, written_out
 
 _ROUND = (sp.sin, sp.cos, sp.tan, sp.atan2)
-# Larger systems are not asked again.
-_LARGEST = 30
+# Larger systems are not asked again, nor those with numbers whose squares are none.
+_LARGEST, _NUMBERS = 30, 1e150
 # What answers may differ by, and by how much more where a place has fewer digits.
 _SAME, _DIGITS = 1e-6, 1e6
 
@@ -69,7 +69,11 @@ class NotRestated(Exception):
 
 @dataclass(frozen=True)
 class Units:
-    """How many of the new units a length, an energy and a time of the old count, and the origin."""
+    """How many of the new units a length, an energy and a time of the old count, and the origin.
+
+    The origin lies so many of the question's own lengths away: what a question on nanometres loses
+    to an origin in another room is no fault of the answer.
+    """
 
     L: float
     E: float
@@ -88,7 +92,8 @@ UNITS = {
 class Restated:
     """One statement in other units."""
 
-    def __init__(self, system: Any, units: Units):
+    def __init__(self, system: Any, units: Units, own: float = 1.0):
+        """Restate a system; `own` is how large lengths are in the question."""
         if not isinstance(system, System) or system.size > _LARGEST or system.fields:
             raise NotRestated
         if not Layout(system).kinematics.plain or system.mechanism is not None:
@@ -106,13 +111,16 @@ class Restated:
         self.shift = np.array(
             [0.0 if c.name in angles else units.origin for c in plain.coordinates]
         )
-        self.shift = self.shift * units.L
+        self.shift = self.shift * units.L * own
         self.coordinates = plain.coordinates
         places = dict(zip(plain.coordinates, zip(self.scale.tolist(), self.shift.tolist())))
         self.swap: dict[Any, Any] = {st.t: st.t / units.T}
         for c, (s, o) in places.items():
             self.swap |= {c: (c - o) / s, c.dot: c.dot * units.T / s}
         self.system = self._statement(plain)
+        numbers = (x for _, e in self.system.expressions() for x in opened(e).atoms(sp.Float))
+        if any(abs(x) > _NUMBERS for x in numbers):
+            raise NotRestated
         assert {c.name for c in self.system.coordinates} == names
 
     def put(self, e: Any) -> Any:
@@ -249,18 +257,22 @@ def _parts(verb: str, result: Any, r: Restated | None = None) -> Iterator[tuple[
     T, E = (1.0, 1.0) if r is None else (r.units.T, r.units.E)
     if verb in ("simulate", "quasistatics"):
         yield "status", str(result.status)
-        yield "t", np.asarray(result.t) / T
-        yield "q", q(result.q)
+        # Where a motion ends by itself its last state is as far off as the next one is.
+        whole = slice(None, None if result.status == "done" else -1)
+        yield "t", np.asarray(result.t)[whole] / T
+        yield "q", q(result.q)[whole]
         if verb == "simulate":
-            yield "v", v(result.v)
+            yield "v", v(result.v)[whole]
         if hasattr(result, "changes"):
             yield "changes", [c.kind for c in result.changes]
     elif verb == "statics":
         yield "words", [str(result.status), str(result.stable), str(result.inertia)]
         yield "q", q(result.q)
     elif verb == "equilibria":
-        yield "words", [len(result), sorted(str(e.stable) for e in result)]
-        yield "q", _in_order([q(e.q) for e in result]) if len(result) else np.zeros((0, 1))
+        yield "words", [len(result), sorted(f"{e.stable} {e.family}" for e in result)]
+        # Of a family the member nearest to the origin is shown.
+        alone = [q(e.q) for e in result if not e.family]
+        yield "q", _in_order(alone) if alone else np.zeros((0, 1))
     elif verb == "continuation":
         yield "words", [s.kind for s in result.special] + [len(result.branches)]
         yield "parameter", np.array([s.parameter for s in result.special])
@@ -274,7 +286,7 @@ def _parts(verb: str, result: Any, r: Restated | None = None) -> Iterator[tuple[
     elif verb == "modes":
         yield "frequencies", np.asarray(result.frequencies) * T
     elif verb in ("minimum_power", "newton", "minimum_dissipation"):
-        yield "words", [str(result.status), str(result.unique)]
+        yield "words", [str(result.status), result.unique]
         yield "v", v(result.v)
         yield "power", np.array([result.power * T / E])
     elif verb == "limit_load":
@@ -294,19 +306,39 @@ VERBS = {
 }  # fmt: skip
 
 
+def _own_length(system: Any, start: Any, result: Any) -> float:
+    """Return how large lengths are in a question: those of its start and of its answer."""
+    places = [getattr(x, "q", 0.0) for x in (start, result)]
+    if isinstance(start, dict):
+        names = {c.name for c in system.coordinates}
+        places += [x for c, x in start.items() if getattr(c, "name", c) in names]
+    if isinstance(result, (list, tuple)):
+        places += [e.q for e in result]
+    sizes = [float(np.abs(np.asarray(x, dtype=float)).max(initial=0.0)) for x in places]
+    size = max(filter(np.isfinite, sizes), default=0.0)
+    return min(size, 1.0) or 1.0
+
+
 def ask_again(verb: str, ask: Any, system: Any, given: dict, result: Any, units: Units) -> None:
     """Ask in other units, and compare with a result, or with the error that the question ended in.
 
     A question may be refused or its search end early in both.
     """
-    r = Restated(system, units)
     place, moving = VERBS[verb]
+    if getattr(result, "status", "") == "interrupted":
+        raise NotRestated
+    within = given.get("within") or {}
+    r = Restated(system, units, _own_length(system, given.get(place) or within, result))
     # A parameter and a load have the values that they had.
     kept = {"continuation": ("parameter", "span"), "limit_load": ("load",)}.get(verb, ())
     extra = {key: given[key] for key in kept}
     if not isinstance(extra.get("load", ""), (str, sp.Symbol)):
         raise NotRestated
-    known = r.known({k: v for k, v in given.items() if k not in kept}, place, moving) | extra
+    rest = {k: v for k, v in given.items() if k not in kept}
+    if verb == "continuation" and getattr(extra["parameter"], "default", 0.0) is None:
+        # A parameter without a value begins where its span does.
+        rest["params"] = {extra["parameter"]: extra["span"][0]} | dict(given.get("params") or {})
+    known = r.known(rest, place, moving) | extra
     new: Any
     try:
         new = ask(r.system, **known)
@@ -318,7 +350,9 @@ def ask_again(verb: str, ask: Any, system: Any, given: dict, result: Any, units:
         return
     for (name, a), (_, b) in zip(_parts(verb, result), _parts(verb, new, r)):
         if not isinstance(a, np.ndarray):
-            assert a == b, f"{name} of {verb} in other units"
+            # What one of them leaves undecided the other may decide.
+            if name != "words" or None not in (a[-1], b[-1]) or a[:-1] != b[:-1]:
+                assert a == b, f"{name} of {verb} in other units"
             continue
         assert a.shape == b.shape and np.array_equal(np.isfinite(a), np.isfinite(b)), name
         good = np.isfinite(a)

@@ -137,6 +137,21 @@ def test_a_velocity_dependent_load_is_refused_by_name():
     )
 
 
+@pytest.mark.parametrize(
+    "term, named, what",
+    [
+        (st.Friction(1 + x.dot**2, on=x, name="pad"), "friction 'pad'", "limit"),
+        (st.Drag(1 + x.dot**2, 1, on=x, name="oil"), "drag 'oil'", "coefficient"),
+    ],
+)
+def test_a_size_that_depends_on_the_velocity_is_refused_in_a_sentence(term, named, what):
+    with pytest.raises(st.DerivationError) as caught:
+        st.minimum_power(st.System(friction=[term]))
+    lines = str(caught.value).splitlines()
+    assert lines[0] == f"the principle of minimum power does not hold for {named}."
+    assert lines[1] == f"  It depends on the velocity by its {what}."
+
+
 def test_what_moves_with_an_input_is_refused_since_its_rate_is_not_known():
     F = st.inputs("F")
     assert_says(

@@ -495,3 +495,11 @@ def test_a_kink_at_the_operating_point_is_refused_and_one_beside_it_is_not(unit)
     for U in (y**2 + st.Abs(y) ** 3 / unit, y**2 + st.Max(y - 1e-4 * unit, 0) ** 2):
         system = st.System(kinetic=x.dot**2 / 2, potential=U)
         assert st.linearize(system, at={x: 3 * unit}).A[1, 0] == pytest.approx(-2, rel=1e-9)
+
+
+def test_rounding_of_a_place_at_rest_is_zero_in_its_linear_equations():
+    theta = st.coordinates("theta")
+    pendulum = st.System(kinetic=theta.dot**2 / 2e8, potential=-1e-8 * st.cos(theta))
+    rest = st.statics(pendulum, start={theta: 0.5})
+    assert "theta = 0\n" in repr(rest)
+    assert "the origin, at rest" in repr(st.linearize(pendulum, at=rest))

@@ -7,7 +7,8 @@ slope of the power −F·v is −F itself. The test is linear, so that it decide
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from enum import Enum
 from functools import lru_cache
 from itertools import combinations
 from typing import Any, cast
@@ -21,6 +22,20 @@ from stationary.model.system import System, require
 from stationary.model.terms import Contact, Drag, Friction
 
 
+class Kind(Enum):
+    """Of what kind a force is; its value is what is said before its name."""
+
+    POTENTIAL = "the potential energy"
+    WORK = "the work"
+    LOAD = "load"
+    FRICTION = "friction"
+    DRAG = "drag"
+    DISSIPATION = "the dissipation"
+    KINETIC = "the kinetic energy"
+    CONSTRAINT = "constraint"
+    CONTACT = "contact"
+
+
 @dataclass(frozen=True)
 class Scope:
     """Whether minimum power finds the motion of a system, and why, force by force.
@@ -30,6 +45,12 @@ class Scope:
 
     reasons: dict[str, str]
     failing: tuple[str, ...]
+    #: Of what kind every force is.
+    kinds: dict[str, Kind] = field(repr=False)
+
+    def failing_among(self, *kinds: Kind) -> list[str]:
+        """Return the forces of some kinds that it does not cover."""
+        return [name for name in self.failing if self.kinds[name] in kinds]
 
     def __bool__(self) -> bool:
         return not self.failing
@@ -66,34 +87,36 @@ so that the principle is wrong by the factor n + 1
     """
     require(system)
     reasons: dict[str, str] = {}
+    kinds: dict[str, Kind] = {}
     failing: list[str] = []
 
-    def note(name: str, verdict: tuple[bool, str]) -> None:
-        reasons[name] = verdict[1]
+    def note(kind: Kind, term: Any, verdict: tuple[bool, str]) -> None:
+        name = kind.value if term is None else f"{kind.value} '{term.name}'"
+        reasons[name], kinds[name] = verdict[1], kind
         if not verdict[0]:
             failing.append(name)
 
     if not system.potential.is_zero:
-        note("the potential energy", (True, _INDEPENDENT))
+        note(Kind.POTENTIAL, None, (True, _INDEPENDENT))
     if not system.work.is_zero:
-        note("the work", (True, _INDEPENDENT))
+        note(Kind.WORK, None, (True, _INDEPENDENT))
     for load in map(_one, system.loads):
-        note(f"load '{load.name}'", _decide(load.force, load.on))
+        note(Kind.LOAD, load, _decide(load.force, load.on))
     for term in map(_one, system.friction):
         if isinstance(term, Friction):
-            note(f"friction '{term.name}'", _decide_friction(term))
+            note(Kind.FRICTION, term, _decide_friction(term))
         else:
-            note(f"drag '{term.name}'", _decide_drag(term))
+            note(Kind.DRAG, term, _decide_drag(term))
     if not system.dissipation.is_zero:
-        note("the dissipation", _decide_dissipation(system.dissipation))
+        note(Kind.DISSIPATION, None, _decide_dissipation(system.dissipation))
     linear = _gyroscopic(system)
     if linear is not None:
-        note("the kinetic energy", linear)
+        note(Kind.KINETIC, None, linear)
     for term in map(_one, (*system.constraints, *system.pfaffian)):
-        note(f"constraint '{term.name}'", (True, "a force of constraint"))
+        note(Kind.CONSTRAINT, term, (True, "a force of constraint"))
     for contact in map(_one, system.contacts):
-        note(f"contact '{contact.name}'", _decide_contact(contact))
-    return Scope(reasons, tuple(failing))
+        note(Kind.CONTACT, contact, _decide_contact(contact))
+    return Scope(reasons, tuple(failing), kinds)
 
 
 def as_power(system: System) -> System:
@@ -221,13 +244,13 @@ def _degree(F: list[sp.Expr], w: list[sp.Symbol]) -> sp.Expr | None:
 
 def _decide_friction(term: Friction) -> tuple[bool, str]:
     if _velocities([term.limit]):
-        return False, "its limit depends on the velocity"
+        return False, "depends on the velocity by its limit"
     return True, f"Coulomb friction: {_PARALLEL}"
 
 
 def _decide_drag(term: Drag) -> tuple[bool, str]:
     if _velocities([term.eta, term.power]):
-        return False, "its coefficient depends on the velocity"
+        return False, "depends on the velocity by its coefficient"
     if term.power.is_zero:
         return True, f"power 0 is Coulomb friction: {_PARALLEL}"
     return False, _grows(term.power)

@@ -123,8 +123,8 @@ class Sliding:
         return self._function("viscous", [value, slope, bend], moving=True)
 
     @cached_property
-    def power(self) -> ca.Function:
-        """The power that each of `supplies` gives at a velocity."""
+    def _powers(self) -> Any:
+        """The power that each of `supplies` gives, one below the other."""
         whole = self.graph.whole
         given = [
             whole.total(lambda e: -ca.dot(ca.gradient(e.U, e.z), e.w)),
@@ -138,12 +138,18 @@ class Sliding:
                     )
                 )
             )
-        return self._function("power", [ca.vertcat(*given)], moving=True)
+        return ca.vertcat(*given)
 
     @cached_property
-    def pumped(self) -> ca.Function:
-        """The rate at which U changes by itself, at a configuration."""
-        return self._function("pumped", [self.graph.whole.total(lambda e: ca.gradient(e.U, e.t))])
+    def power(self) -> ca.Function:
+        """The power that each of `supplies` gives at a velocity."""
+        return self._function("power", [self._powers], moving=True)
+
+    @cached_property
+    def fed(self) -> ca.Function:
+        """The power at a velocity of all that is not U, and the rate at which U changes itself."""
+        pumped = self.graph.whole.total(lambda e: ca.gradient(e.U, e.t))
+        return self._function("fed", [ca.sum1(self._powers[1:]) + pumped], moving=True)
 
     # -- how it bends -----------------------------------------------------------------------------
 

@@ -117,7 +117,11 @@ def linearize(
     layout, system = graph.layout, graph.system
     values = layout.values(values)
     is_rest = isinstance(at, Equilibrium)
-    q, v = (at.q, np.zeros_like(at.q)) if is_rest else layout.state(at, values)
+    if isinstance(at, Equilibrium):
+        # What is rounding of a place at rest is zero, as it is printed there.
+        q, v = np.where(np.abs(at.q) <= at.known_to, 0.0, at.q), np.zeros_like(at.q)
+    else:
+        q, v = layout.state(at, values)
     given = {u.name: 0.0 for u in system.inputs} | given
     driven = drives(layout, given, (t, t))
     held = None if is_rest or not at else _given(layout, at)

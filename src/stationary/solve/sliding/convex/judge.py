@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
+from stationary.solve.linear import rank_of
 from stationary.solve.sliding.convex.cones import Cones, End
 from stationary.solve.sliding.problem.numbers import Answer, Problem
+
+# Forces that differ from others by less than this share do the same.
+_DEPENDENT = 1e-10
 
 
 @dataclass(frozen=True)
@@ -275,7 +279,7 @@ def several(answer: Answer) -> bool:
     columns = _holding(answer)[1]
     sizes = np.linalg.norm(columns, axis=0)
     columns = columns / np.where(sizes > 0, sizes, 1.0)
-    return int(np.linalg.matrix_rank(columns, 1e-10)) < columns.shape[1]
+    return rank_of(columns, _DEPENDENT) < columns.shape[1]
 
 
 def _holding(answer: Answer) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

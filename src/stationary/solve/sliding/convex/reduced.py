@@ -502,23 +502,17 @@ class _Saddle:
         return solution[:n], solution[n:]
 
 
-def least_move(
-    problem: Problem, working: np.ndarray, off: np.ndarray, held: np.ndarray | None = None
-) -> np.ndarray:
-    """Return the smallest move that takes violations of what holds away.
-
-    `held` are rates of friction that hold too.
-    """
-    B, A, G = problem.matrices
-    C = stacked(A, G[working], B[_NONE if held is None else held])
-    if problem.dense:
+def least_move(C: Any, off: np.ndarray) -> np.ndarray:
+    """Return the smallest move that takes violations of rows away."""
+    if not sparse.issparse(C):
         return np.linalg.lstsq(C, -off, rcond=1e-12)[0]
-    saddle = _Saddle(C, dense=False)
-    saddle.take(sparse.eye(problem.n, format="csr"))
-    return saddle.solve(np.zeros(problem.n), -off)[0]
+    n, saddle = C.shape[1], _Saddle(C, dense=False)
+    saddle.take(sparse.eye(n, format="csr"))
+    return saddle.solve(np.zeros(n), -off)[0]
 
 
 def least_motion(problem: Problem, working: np.ndarray) -> np.ndarray:
     """Return the smallest velocity that the constraints allow."""
+    _, A, G = problem.matrices
     drive = np.concatenate([problem.b, problem.g[working]])
-    return least_move(problem, working, drive) if len(drive) else np.zeros(problem.n)
+    return least_move(stacked(A, G[working]), drive) if len(drive) else np.zeros(problem.n)

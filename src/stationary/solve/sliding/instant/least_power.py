@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.derive.scope import as_power, minimum_power_holds
+from stationary.derive.scope import Kind, as_power, minimum_power_holds
 from stationary.errors import DerivationError, StatementError
 from stationary.model.symbols import Parameter, Velocity
 from stationary.model.symbols import t as time
@@ -91,9 +91,10 @@ def minimum_power(
     (-3.0, 16.0, True)
     """
     scope = minimum_power_holds(system)
-    wrong = [name for name in scope.failing if not name.startswith("contact ")]
+    # What presses a contact is found by itself.
+    wrong = scope.failing_among(*(kind for kind in Kind if kind is not Kind.CONTACT))
     if wrong and refuse:
-        drags = all(name.startswith(("drag", "the dissipation")) for name in wrong)
+        drags = wrong == scope.failing_among(Kind.DRAG, Kind.DISSIPATION)
         raise DerivationError(
             f"the principle of minimum power does not hold for {wrong[0]}.",
             f"It {_verb(scope.reasons[wrong[0]])}.",
@@ -172,14 +173,13 @@ def minimum_dissipation(
 def require_potential(system: System) -> None:
     """Refuse forces that depend on the velocity and are not stated by a dissipation potential."""
     scope = minimum_power_holds(system)
-    for name in scope.failing:
-        if name.startswith(("load ", "the kinetic")):
-            raise DerivationError(
-                f"{name} has no dissipation potential that is known here.",
-                f"It {_verb(scope.reasons[name])}.",
-                "State it under friction=[st.Drag(…)] or dissipation=…, or use st.newton, "
-                "which balances the forces.",
-            )
+    for name in scope.failing_among(Kind.LOAD, Kind.KINETIC):
+        raise DerivationError(
+            f"{name} has no dissipation potential that is known here.",
+            f"It {_verb(scope.reasons[name])}.",
+            "State it under friction=[st.Drag(…)] or dissipation=…, or use st.newton, "
+            "which balances the forces.",
+        )
     require_still(system)
 
 

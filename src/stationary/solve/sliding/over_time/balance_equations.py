@@ -68,7 +68,7 @@ def _equations(sliding: Sliding, signature: Signature) -> Compiled | None:
     constant = [here.sizes[first] * ways[first] for first in firsts]
     energy = largest_of(here.f * lengths, y * ways, lam * far, mu * apart, 1e-3 * least, *constant)
     v = rate[:n]
-    w = B @ v + c
+    w = here.rates(v)
     law, law_units, turns, turn_units, margins, shifts = [], [], [], [], [], []
     for k in range(terms):
         part, size, plane = here.parts[k], here.limit(k, mu), k in wide
@@ -134,7 +134,7 @@ def _equations(sliding: Sliding, signature: Signature) -> Compiled | None:
     outputs = ca.substitute([ca.densify(x) for x in outputs], [at], [where])
     arguments = [t, z, slots, p, given, origin, aim]
     equations = ca.Function("balance", arguments, outputs, {"cse": True})
-    told = ca.densify(ca.vertcat(ca.dot(y, w), here.supplied(v, y, lam, mu), *margins))
+    told = ca.densify(ca.vertcat(*here.account(v, (y, lam, mu)), *margins))
     says = ca.Function("says", [*arguments, rate], [told], {"cse": True})
     shifts, aims = (slice(sum(sizes[:k]), sum(sizes[: k + 1])) for k in (4, 5))
     return Numeric(equations), Numeric(says), shifts, aims

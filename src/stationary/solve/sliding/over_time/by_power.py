@@ -15,7 +15,7 @@ from stationary.solve.sliding.instant.least_power import solved
 from stationary.solve.sliding.over_time.flow import AbstractFlow, AbstractPhase, Passed
 from stationary.solve.sliding.over_time.power_equations import Held, InMode
 from stationary.solve.sliding.over_time.runge import Tried
-from stationary.solve.sliding.over_time.stretch import State, onto, supplied
+from stationary.solve.sliding.over_time.stretch import State, onto, powers_at
 from stationary.solve.sliding.problem.mode import Mode
 from stationary.solve.sliding.problem.numbers import Answer, largest
 from stationary.solve.sliding.problem.question import Place, Question
@@ -46,6 +46,8 @@ class ByPower(AbstractPhase):
     def __init__(self, question: Question, near: Answer, place: Place):
         self.question, self.near, self.touching = question, near, place.touching
         self.n, self.mode = question.system.size, Mode.of(near, place.touching)
+        #: The numbers of the contacts that hold.
+        self.working = place.touching[near.working]
         #: Whether several forces would hold what holds and sticks: then it is held as long as any.
         self.shares = several(near)
         self.compiled = InMode.of(question, place, near, not self.shares)
@@ -142,7 +144,7 @@ class ByPower(AbstractPhase):
             return np.concatenate([quick.z[: self.n], [quick.taken, quick.given]])
         answer, place = self._searched(t, x[: self.n])
         self.least = min(self.least, self._margin(answer, place))
-        return np.concatenate([answer.v, self._powers(answer, place)])
+        return self._rate(answer, place)
 
     def tried(self, t: float, x: np.ndarray, h: float) -> Tried | None:
         """Try a step all at once, where its equations are compiled."""
@@ -158,15 +160,11 @@ class ByPower(AbstractPhase):
     def latest_rate(self, t: float, x: np.ndarray) -> np.ndarray:
         """Return the rate of the latest answer."""
         answer = self.last or self.near
-        return np.concatenate([answer.v, self._powers(answer, self._at(t, x))])
+        return self._rate(answer, self._at(t, x))
 
-    def _powers(self, answer: Answer, place: Place) -> list[float]:
-        """Return what friction takes and what is supplied."""
-        taken = float(answer.y @ answer.rates)
-        if place.problem.viscous:
-            taken += float(place.problem.viscous(answer.v)[1] @ answer.v)
-        forces = (answer.y, answer.lam, answer.mu)
-        return [taken, supplied(self.question, place, forces, answer.v)]
+    def _rate(self, answer: Answer, place: Place) -> np.ndarray:
+        powers = powers_at(self.question, place, answer.v, answer.forces)
+        return np.concatenate([answer.v, powers])
 
     # -- how long it lasts ------------------------------------------------------------------------
 
@@ -239,22 +237,17 @@ class ByPower(AbstractPhase):
 
     # -- states -----------------------------------------------------------------------------------
 
-    def _onto(self, t: float, x: np.ndarray) -> Place:
-        place = onto(self.question, t, x[: self.n], self.touching, self.near.working)
-        assert place is not None
-        return place
-
     def onto(self, t: float, x: np.ndarray) -> np.ndarray:
         """Move a state onto the constraints and the contacts that hold: by rounding's worth."""
-        if self.compiled is not None:
-            q = self.compiled.onto(t, x[: self.n])
-            if q is not None:
-                return np.concatenate([q, x[self.n :]])
-        return np.concatenate([self._onto(t, x).q, x[self.n :]])
+        q = None if self.compiled is None else self.compiled.onto(t, x[: self.n])
+        if q is None:
+            q = onto(self.question, t, x[: self.n], self.working)
+        assert q is not None
+        return np.concatenate([q, x[self.n :]])
 
     def state(self, t: float, x: np.ndarray) -> State:
         """Return what is told of a state."""
-        place = self._onto(t, x)
+        place = self._at(t, self.onto(t, x))
         try:
             answer, place = self.held(t, place.q, place)
             if self.shares and margin(answer) < 0:

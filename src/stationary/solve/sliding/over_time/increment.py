@@ -124,13 +124,14 @@ def extrapolated(
         sticks = at_rest(question, other.place, other.answer)
         if np.any(sticks != stuck) or np.any(other.answer.working != working):
             return None
-    start, every = question.at(rest.t - whole.step, q).along, np.arange(len(rest.place.gap))
-    there = onto(question, rest.t, 2 * rest.q - whole.q, every, working, stuck, start)
+    start, held = question.at(rest.t - whole.step, q), stuck[rest.answer.problem.term]
+    ahead = 2 * rest.q - whole.q
+    there = onto(question, rest.t, ahead, np.flatnonzero(working), held, start.along)
     if there is None:
         return None
     measure = Measure.of(question, rest.place)
-    near = measure.far(there.q - rest.q) <= 2 * measure.far(whole.q - rest.q) + measure.rounding
-    return there.q if near else None
+    near = measure.far(there - rest.q) <= 2 * measure.far(whole.q - rest.q) + measure.rounding
+    return there if near else None
 
 
 def _at_once(

@@ -122,7 +122,7 @@ class InMode:
     def at(self, t: float, q: np.ndarray, guess: np.ndarray | None = None) -> Held | None:
         """Find velocities and forces at a place, or None where that fails."""
         z: np.ndarray = self._start if guess is None else guess
-        given = (t, q, self.question.inputs(t, q), self.question.params)
+        given = self.question.given(t, q)
         if self._scales is None:
             return self._shared(given, z)
         for _ in range(2):
@@ -182,8 +182,7 @@ class InMode:
 
     def onto(self, t: float, q: np.ndarray) -> np.ndarray | None:
         """Move a place onto all that holds, or return None where that says more than once."""
-        given = (t, q, self.question.inputs(t, q), self.question.params, self._mode)
-        moved = self._equations.onto.checked(*given)
+        moved = self._equations.onto.checked(*self.question.given(t, q), self._mode)
         return moved[0] if moved is not None and isfinite(np.add.reduce(moved[0])) else None
 
     def answer(self, held: Held, place: Place) -> tuple[Answer, Place]:
@@ -320,13 +319,13 @@ def equations_of(sliding: Sliding) -> Equations | None:
     lam, mu = ca.SX.sym("lam", rows), ca.SX.sym("mu", gaps)
     here = symbols(sliding)
     at = Expressions(sliding, here)
-    B, A, G, arms, terms = at.B, at.A, at.G, at.arms, len(at.parts)
+    A, G, arms, terms = at.A, at.G, at.arms, len(at.parts)
     sizes = [at.sizes[part.start] for part in at.parts]
     powers = [at.powers[part.start] for part in at.parts]
     stuck, sign = ca.SX.sym("stuck", terms), ca.SX.sym("sign", terms)
     works, touches = ca.SX.sym("works", gaps), ca.SX.sym("touches", gaps)
     digits, rooms, least = ca.SX.sym("digits", gaps), ca.SX.sym("rooms"), ca.SX.sym("least")
-    w, opening = B @ v + at.c, G @ v + at.g
+    w, opening = at.rates(v), G @ v + at.g
     damps = not graph.system.dissipation.is_zero
     slope = sliding.viscous(*here, v)[1] if damps else ca.SX.zeros(n)
     slopes = ca.vertcat(*(largest_of(A[:, j], G[:, j]) for j in range(n)))
@@ -340,7 +339,6 @@ def equations_of(sliding: Sliding) -> Equations | None:
     strength = largest_of(force, lam, mu, slope / levers, *dragged)
     speed = at.speed(v, ROLLS, least)
     law, off, margin, along, turns, wide = [], [], [ca.SX(_FAR)], [], [], []
-    taken = ca.dot(slope, v)
     for k in range(terms):
         part, size, power = at.parts[k], at.limit(k, mu), powers[k]
         plane = part.stop - part.start > 1
@@ -363,7 +361,6 @@ def equations_of(sliding: Sliding) -> Equations | None:
             left = ca.if_else(r > 0, left, y[part])
         law.append(ca.if_else(stuck[k] != 0, w[part], left))
         off.append(largest_of(ca.if_else(stuck[k] != 0, w[part] / speed, left / unit)))
-        taken += ca.dot(y[part], w[part])
     balance = at.unbalanced(y, lam, mu) - slope
     held = A @ v + at.b
     contacts = ca.if_else(works != 0, opening, mu)
@@ -373,10 +370,9 @@ def equations_of(sliding: Sliding) -> Equations | None:
     off.append(_shares(ca.if_else(works != 0, opening, 0), G, moves, at.g))
     margin.append(_least(ca.if_else(works != 0, mu / strength, opening / speed) + 1e-11, touches))
     margin.append(_least(at.gap + digits, 1 - touches))
-    given = at.supplied(v, y, lam, mu)
     z = ca.vertcat(v, y, lam, mu, *along)
     residual = ca.vertcat(balance, *law, held, contacts, *turns)
-    told = ca.vertcat(largest_of(*off), _smallest(margin), taken, given)
+    told = ca.vertcat(largest_of(*off), _smallest(margin), *at.account(v, (y, lam, mu), slope))
     mode = ca.vertcat(stuck, sign, works, touches, digits, rooms, least)
     outputs = [ca.densify(x) for x in (residual, ca.vec(ca.jacobian(residual, z)), told)]
     function = ca.Function("in_mode", [*here, z, mode], outputs, {"cse": True})

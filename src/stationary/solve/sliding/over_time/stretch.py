@@ -14,9 +14,13 @@ import numpy as np
 from scipy.optimize import brentq
 
 from stationary.solve.sliding.convex.reduced import least_move
+from stationary.solve.sliding.problem.energies import powers
 from stationary.solve.sliding.problem.numbers import Answer, stacked
-from stationary.solve.sliding.problem.question import Place, Question
+from stationary.solve.sliding.problem.question import Place, Question, evaluated
 from stationary.solve.sliding.telling.along import Kept
+
+# So many moves lead onto what holds, from nearby.
+_ONTO = 4
 
 #: Forces of friction, of constraints and of contacts.
 Forces = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -101,41 +105,41 @@ def onto(
     question: Question,
     t: float,
     q: np.ndarray,
-    touching: np.ndarray,
     working: np.ndarray,
     stuck: np.ndarray | None = None,
     along: np.ndarray | None = None,
-) -> Place | None:
+) -> np.ndarray | None:
     """Return the place on the constraints and the contacts that hold, or None if there is none.
 
-    Friction terms that are `stuck` stay where they are `along` their ways.
+    `working` are the numbers of these contacts. What rubs at rates that are `stuck` stays where it
+    was `along` its way.
     """
-    held, place = None, question.at(t, q, viscous=True, touching=touching)
-    for _ in range(4):
-        p = place.problem
-        B, A, G = p.matrices
-        rows, rates = [A, G[working]], [p.b, p.g[working]]
-        off = [np.where(question.layout.holonomic, place.R, 0.0), place.gap[touching][working]]
+    holds, slips = (evaluated(question.sliding, name) for name in ("holds", "slips"))
+    for _ in range(_ONTO):
+        given = question.given(t, q)
+        R, b, A, gap, g, G = holds(*given)
+        rows, rates = [A, G[working]], [b, g[working]]
+        off = [np.where(question.layout.holonomic, R, 0.0), gap[working]]
         if stuck is not None and along is not None:
-            held = stuck[p.term]
-            rows, rates = [*rows, B[held]], [*rates, p.c[held]]
-            off.append((place.along - along)[held])
-        violations = np.concatenate(off)
-        if not len(violations):
-            return place
-        rounding = question.digits(stacked(*rows), t, place.q, np.concatenate(rates)) / 32
-        if np.all(np.abs(violations) <= rounding):
-            return place
-        q = place.q + least_move(p, working, violations, held)
-        place = question.at(t, q, viscous=True, touching=touching)
-    return place if held is None else None
+            ways, c, B, *_ = slips(*given)
+            rows, rates = [*rows, B[stuck]], [*rates, c[stuck]]
+            off.append((ways - along)[stuck])
+        violations, C = np.concatenate(off), stacked(*rows)
+        rounding = question.digits(C, t, q, np.concatenate(rates)) / 32
+        if (np.abs(violations) <= rounding).all():
+            return q
+        if len(b):
+            C = stacked(question.mended(t, q, A), *rows[1:])
+        q = q + least_move(C, violations)
+    return q if stuck is None else None
 
 
-def supplied(question: Question, place: Place, forces: Forces, v: np.ndarray) -> float:
-    """Return the power of loads, pushers and conveyors, by the forces at a place."""
-    (y, lam, mu), p = forces, place.problem
-    given = float(y @ p.c - lam @ p.b - mu @ p.g)
-    if question.sliding.graph.fed:
-        given += float(question.evaluate("power", place, v)[0][1:].sum())
-        given += float(question.evaluate("pumped", place)[0][0])
-    return given
+def powers_at(
+    question: Question, place: Place, v: np.ndarray, forces: Forces
+) -> tuple[float, float]:
+    """Return what friction and damping take at a place, and what loads, pushers, conveyors give."""
+    p = place.problem
+    damping = None if p.viscous is None else p.viscous(v)[1]
+    fed = question.evaluate("fed", place, v)[0][0] if question.sliding.graph.fed else 0.0
+    taken, given = powers(p, v, forces, damping, fed)
+    return float(taken), float(given)

@@ -20,7 +20,7 @@ from stationary.solve.sliding.over_time.increment import (
     increment,
     stable,
 )
-from stationary.solve.sliding.over_time.stretch import Forces, State, Stretch, located, supplied
+from stationary.solve.sliding.over_time.stretch import Forces, State, Stretch, located, powers_at
 from stationary.solve.sliding.problem.measure import Measure
 from stationary.solve.sliding.problem.mode import Mode
 from stationary.solve.sliding.problem.numbers import Answer, largest
@@ -285,7 +285,7 @@ class Strides:
         if end.problem.viscous is not None:
             taken += float(end.problem.viscous(v)[1] @ v) * piece.step
         ends = [(end, after)] if before is None else [(end, after), (place, before)]
-        given = [supplied(self.question, x, a.forces, v) for x, a in ends]
+        given = [powers_at(self.question, x, v, a.forces)[1] for x, a in ends]
         return taken, float(np.mean(given)) * piece.step
 
     # -- changes ----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 import casadi as ca
 
 from stationary.derive.sliding import Sliding
+from stationary.solve.sliding.problem.energies import powers
 from stationary.solve.sliding.problem.question import terms_of
 
 #: Time, coordinates, inputs and parameters.
@@ -41,24 +42,21 @@ class Expressions:
     def speed(self, v: Any, rolls: float, least: Any = 0) -> Any:
         """Return the size of the velocities at work, of what rubs or else of all, and some."""
         c = self.c
-        rubs = largest_of(self.B @ v + c, rolls * (ca.dot(self.arms, ca.fabs(v)) + largest_of(c)))
+        rubs = largest_of(self.rates(v), rolls * (ca.dot(self.arms, ca.fabs(v)) + largest_of(c)))
         return some_of(ca.fmax(some_of(rubs, largest_of(v, self.b)), least))
 
     def unbalanced(self, y: Any, lam: Any, mu: Any) -> Any:
         """Return what is left over of the forces."""
         return self.f - self.B.T @ y + self.A.T @ lam + self.G.T @ mu
 
-    def driven(self, y: Any, lam: Any, mu: Any) -> Any:
-        """Return the power of what moves by itself: conveyors, constraints and pushers."""
-        return ca.dot(y, self.c) - ca.dot(lam, self.b) - ca.dot(mu, self.g)
+    def rates(self, v: Any) -> Any:
+        """Return how fast what rubs moves."""
+        return self.B @ v + self.c
 
-    def supplied(self, v: Any, y: Any, lam: Any, mu: Any) -> Any:
-        """Return the power of loads, pushers and conveyors."""
-        given = self.driven(y, lam, mu)
-        if self.sliding.graph.fed:
-            given += ca.sum1(self.sliding.power(*self.here, v)[1:])
-            given += self.sliding.pumped(*self.here)
-        return given
+    def account(self, v: Any, forces: Any, damping: Any = None) -> tuple[Any, Any]:
+        """Return what friction and damping take, and what loads, pushers and conveyors give."""
+        fed = self.sliding.fed(*self.here, v) if self.sliding.graph.fed else 0
+        return powers(self, v, forces, damping, fed)
 
 
 def symbols(sliding: Sliding) -> Here:

@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from stationary.derive.sliding import Factors
+from stationary.solve.sliding.problem.energies import driven
 
 # Up to this many velocities matrices are dense.
 DENSE_UP_TO = 60
@@ -436,7 +437,7 @@ class Answer:
     def bound(self) -> float:
         """What the minimum cannot be below, by forces that balance the pushes."""
         p = self.problem
-        total = float(self.y @ p.c - self.lam @ p.b - self.mu @ p.g)
+        total = float(driven(p, self.y, self.lam, self.mu))
         if p.drags:
             drag = np.flatnonzero(p.power > 0)
             # Dry friction within its limit costs nothing; drag costs its conjugate.

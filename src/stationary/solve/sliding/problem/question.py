@@ -23,7 +23,13 @@ from stationary.model.terms import Contact
 from stationary.solve.inertia import require_system
 from stationary.solve.scales import Scales, scales_of
 from stationary.solve.sliding.problem.known_times import KnownTimes, known_times
-from stationary.solve.sliding.problem.numbers import DENSE_UP_TO, Problem, by_rows
+from stationary.solve.sliding.problem.numbers import (
+    DENSE_UP_TO,
+    Problem,
+    by_columns,
+    by_rows,
+    most_of,
+)
 from stationary.solve.sliding.problem.row_units import factors_of
 
 # A length this much shorter than what it is tied to is none of its own.
@@ -282,8 +288,7 @@ class Question:
 
     def _speeds(self, t: float, place: Place) -> tuple[np.ndarray, np.ndarray]:
         """Return how fast what is stated at a time moves coordinates, and forces against drag."""
-        n, u = place.problem.n, self.inputs(t, place.q)
-        given = (t, place.q, u, self.params)
+        n, given = place.problem.n, self.given(t, place.q)
         _, c, B, size, power, _, b, A, _, g, G, f = _all_of(self.sliding)(*given)
         driven, dragged = np.zeros(n), np.full(n, np.inf)
         for rate, rows in ((b, A), (c, B), (g, G)):
@@ -409,10 +414,19 @@ class Question:
 
     # -- numbers ----------------------------------------------------------------------------------
 
+    def given(self, t: float, q: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+        """Return what functions of the graph are asked about."""
+        return t, q, self.inputs(t, q), self.params
+
     def evaluate(self, name: str, place: Place, *more: Any) -> list[Any]:
         """Return the outputs of a function of the graph at a place."""
         given = (place.t, place.q, place.u, self.params)
         return evaluated(self.sliding, name)(*given, *more)
+
+    def mended(self, t: float, q: np.ndarray, A: Any) -> Any:
+        """Return rows of constraints at a place without slopes that are made of last digits."""
+        sizes = most_of(abs(by_columns(A, 1 / self.levers)), 1)
+        return self._without_rounding(self.given(t, q), A, sizes)
 
     def with_all_contacts(self, t: float, q: np.ndarray) -> Place:
         """Evaluate everything at a time and configuration, as if all contacts touched."""
@@ -426,8 +440,7 @@ class Question:
         Sizes of friction at contacts are their coefficients: what presses is not known yet.
         Contacts touch where their gaps are closed, unless said otherwise by `touching`.
         """
-        u = self.inputs(t, q)
-        given = (t, q, u, self.params)
+        given = self.given(t, q)
         if self._levers is None:
             self._measure_rows(given)
         along, c, B, size, power, R, b, A, gap, g, G, f = _all_of(self.sliding)(*given)
@@ -452,9 +465,9 @@ class Question:
         if self._levers is None:
             self._levers = problem.levers
             _require_sizes(f / self._levers, np.inf, t)
-        if np.any(faint := problem.row_sizes < _FAINT):
-            problem = replace(problem, A=self._without_rounding(given, A, np.flatnonzero(faint)))
-        place = Place(t, q, u, problem, along, R, gap, close, normals, digits)
+        if np.any(problem.row_sizes < _FAINT):
+            problem = replace(problem, A=self._without_rounding(given, A, problem.row_sizes))
+        place = Place(t, q, given[2], problem, along, R, gap, close, normals, digits)
         if touching is None and len(close) < len(gap):
             # Whether others are as good as closed the lengths at work tell.
             closed = np.flatnonzero(gap <= self.closed(place))
@@ -467,13 +480,15 @@ class Question:
         every = np.arange(self.sliding.rates + self.layout.multipliers + self.sliding.gaps)
         return evaluated(self.sliding, "curvature")(*given, every == number)[0]
 
-    def _without_rounding(self, given: tuple, A: Any, faint: np.ndarray) -> Any:
+    def _without_rounding(self, given: tuple, A: Any, sizes: np.ndarray) -> Any:
         """Return rows of constraints without slopes that are made of the last digits of places.
 
         At a dead centre no velocity is allowed; what cos(π/2) leaves would allow one of 1e16.
         """
+        if not (faint := (sizes > 0) & (sizes < _FAINT)).any():
+            return A
         kept = np.ones(A.shape[0])
-        for row in faint.tolist():
+        for row in np.flatnonzero(faint).tolist():
             slopes = np.ravel(A[[row]].toarray() if sparse.issparse(A) else A[[row]])
             bent = np.asarray(abs(self._bends(given, self.sliding.rates + row)) @ np.abs(given[1]))
             kept[row] = np.any(np.abs(slopes) > 4 * np.finfo(float).eps * bent.ravel())

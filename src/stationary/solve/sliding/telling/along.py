@@ -10,6 +10,7 @@ import numpy as np
 
 from stationary.derive.sliding import Sliding
 from stationary.lower.engines.casadi import Numeric
+from stationary.solve.sliding.problem.energies import driven
 from stationary.solve.sliding.problem.expressions import Expressions, largest_of, some_of, symbols
 from stationary.solve.sliding.problem.numbers import ROLLS
 from stationary.solve.sliding.problem.question import Question
@@ -44,8 +45,8 @@ def kept_of(
     `x` is the place and two energies, `forces` are those of friction, constraints and all contacts.
     """
     q, energies = x[: len(v)], x[len(v) :]
-    given = (t, q, question.inputs(t, q), question.params, v, forces, question.levers)
-    power, evidence, least = _numeric(question.sliding)(*given)
+    given = question.given(t, q)
+    power, evidence, least = _numeric(question.sliding)(*given, v, forces, question.levers)
     if not (least[0] >= 0 and isfinite(power[0] + evidence[0] + evidence[1])):
         return None
     return row_of(question, q, v, energies, power[0], forces), *evidence.tolist()
@@ -69,7 +70,7 @@ def evidence_of(sliding: Sliding) -> ca.Function:
     forces = ca.SX.sym("forces", rates + rows + sliding.gaps)
     y, lam, mu = ca.vertsplit(forces, [0, rates, rates + rows, forces.numel()])
     at = Expressions(sliding, here)
-    w, terms = at.B @ v + at.c, range(len(at.parts))
+    w, terms = at.rates(v), range(len(at.parts))
     sizes = [at.limit(k, ca.fmax(mu, 0)) for k in terms]
     slips = sum((sizes[k] * ca.norm_2(w[at.parts[k]]) for k in terms), ca.SX(0))
     pushed = ca.dot(at.f, v)
@@ -80,7 +81,7 @@ def evidence_of(sliding: Sliding) -> ca.Function:
     strength = largest_of(some_of(largest_of(at.f / levers, *limits)), held, mu)
     left = largest_of(at.unbalanced(y, lam, mu) / levers) / strength
     scale = slips + ca.fabs(pushed) + ca.fabs(value) + strength * at.speed(v, ROLLS)
-    evidence = ca.vertcat(left, ca.fabs(value - at.driven(y, lam, mu)) / scale)
+    evidence = ca.vertcat(left, ca.fabs(value - driven(at, y, lam, mu)) / scale)
     least = ca.mmin(ca.densify(at.sizes)) if sizes else ca.SX(0)
     outputs = [ca.densify(x) for x in (ca.dot(y, w), evidence, least)]
     return ca.Function("evidence", [*here, v, forces, levers], outputs, {"cse": True})

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.derive.scope import minimum_power_holds
+from stationary.derive.scope import Kind, minimum_power_holds
 from stationary.errors import DidNotConverge, NoMotion, say
 from stationary.result.limits import Velocities
 from stationary.result.multipliers import Multipliers
@@ -82,8 +82,7 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
 
 def _felt(question: Question, place: Place, answer: Answer) -> tuple[Answer, Any]:
     """Take loads that depend on the velocity as they are there; return their slope as well."""
-    failing = minimum_power_holds(question.system).failing
-    if not any(name.startswith(("load ", "the kinetic")) for name in failing):
+    if not minimum_power_holds(question.system).failing_among(Kind.LOAD, Kind.KINETIC):
         return answer, None
     force, slope = question.evaluate("forces", place, answer.v)
     given = force + answer.damping[1] if answer.damping else force
