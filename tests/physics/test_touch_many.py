@@ -94,6 +94,21 @@ def test_impacts_that_differ_by_rounding_alone_are_one():
     assert np.abs(motion.q - steps.q).max() < 1e-3 * np.sqrt(G * 0.06)
 
 
+@pytest.mark.parametrize("e, length", [(1.0, 1.0), (0.5, 1e-9), (0.5, 1e9)])
+def test_force_times_gap_of_what_rebounds_in_steps_is_none(e, length):
+    r = st.coordinates("r", shape=(4,))
+    row = st.System(
+        kinetic=st.each(lambda v: v**2 / 2, r.dot),
+        contacts=st.each(
+            lambda a, b: st.Contact(b - a - length, restitution=e, name="c"), r[:-1], r[1:]
+        ),
+    )
+    start = {r: length * np.array([-0.5, 1, 2, 3]), r.dot: [length, 0, 0, 0]}
+    motion = st.simulate(row, span=(0, 1), start=start, method=st.Moreau(step=1e-2))
+    assert motion.status == "done" and motion.changes.of("impact")
+    assert motion.residual["complementarity"] < 1e-6 * length**2
+
+
 def test_a_start_inside_one_of_many_bodies_is_refused():
     # More contacts than one graph of all of them would have.
     box, r, places = discs(60, 1.0, rough=0.1)

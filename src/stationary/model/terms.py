@@ -394,6 +394,8 @@ class Contact(AbstractTerm):
     Parameters
     ----------
     gap : expression
+        A distance: its multiplier is the normal force, which friction follows. One that is none has
+        another multiplier: on a slope, state ``(y - x*tan(a))*cos(a)``, not ``y - x*tan(a)``.
     friction : expression, optional
         The coefficient μ of dry friction.
     slip : expression or tuple, optional

@@ -34,6 +34,8 @@ _TOGETHER, _ALL, _SURVEYS = 100_000, 2000, 32
 class Seen:
     """What is measured of steps: largest penetration, excess over cones, and force times gap.
 
+    A gap that rebounds is to leave with its speed: its force is taken times what it misses of that.
+
     `fallen` are the energies that forces give to what is free for a step: the first, and any.
     """
 
@@ -104,10 +106,16 @@ class _Steps:
         below = np.maximum(-s.value, 0.0)
         ways = max(_WAYS, missed) * s.h * self.fast
         self.allowed = (ways[s.step] + _ROUNDINGS * (size @ digits) + below)[s.contacts]
-        gap, step = s.end[s.contacts], s.step[s.contacts]
-        self.penetration = float(np.max(-gap, initial=0.0))
-        pushes = self.z[s.contacts] / s.h[step]
-        self.complementarity = float(np.max(np.abs(pushes * gap), initial=0.0))
+        some = s.contacts
+        self.penetration = float(np.max(-s.end[some], initial=0.0))
+        # Rates of gaps along the step, and those with which they are to rebound.
+        self.rates = s.slope[some] @ self.mean + s.drive[some]
+        each = s.h[s.step[some]]
+        comes = s.value[some] + each * (s.slope[some] @ self.free + s.drive[some]) <= 0
+        self.back = np.where(comes, -s.back[some] * np.minimum(s.rate[some], 0.0), 0.0)
+        missed_rate = np.where(self.back > 0, np.abs(self.rates - self.back), np.inf)
+        gap = np.minimum(np.abs(s.end[some]), each * missed_rate)
+        self.complementarity = float(np.max(np.abs(s.closing[some] / each) * gap, initial=0.0))
         over = (self._lengths(self.z) - self._limits(self.z)) / s.h[s.rubs[1]]
         self.cone = float(np.max(over, initial=0.0))
 
@@ -185,11 +193,8 @@ class _Steps:
         step, G, drive = s.step[some], s.slope[some], s.drive[some]
         h, push, closing = s.h[step], self.z[some], s.closing[some]
         weak, slow = (self.missed * self.strong)[step], (self.missed * self.fast)[step]
-        before = np.minimum(s.rate[some], 0.0)
-        after, mean = G @ s.after + drive, G @ self.mean + drive
+        after, mean, back = G @ s.after + drive, self.rates, self.back
         gap, end = s.value[some], s.end[some]
-        comes = gap + h * (G @ self.free + drive) <= 0
-        back = np.where(comes, -s.back[some] * before, 0.0)
         # A gap that bends is closed where it is, or where it would be if it did not bend.
         open_ = np.minimum(end, gap + h * mean) > self.allowed
         strikes = (push != closing) & (push > weak)
