@@ -7,7 +7,7 @@ equilibria are one such curve.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -161,9 +161,9 @@ class Follower:
             if edge is not None:
                 last = self._onto(z, new, edge)
                 if last is not None:
-                    self._between(trail[-1], last, tangents[-1], counts[-1], side_branches)
-                    trail.append(last)
                     counts.append(self.curve.growing(last))
+                    self._between(trail[-1], last, tangents[-1], counts[-2:], side_branches)
+                    trail.append(last)
                     tangents.append(self.tangent(last, tangent))
                 which = "lower" if edge == low else "upper"
                 at = self.curve.span[which == "upper"]
@@ -172,11 +172,11 @@ class Follower:
                     f"reached {self.curve.parameter} = {at:.6g}, the {which} limit of the span",
                 )
                 break
-            self._between(z, new, tangent, counts[-1], side_branches)
+            counts.append(self.curve.growing(new))
+            self._between(z, new, tangent, counts[-2:], side_branches)
             z, tangent = new, ahead
             trail.append(z)
             tangents.append(tangent)
-            counts.append(self.curve.growing(z))
             progress.show(float(np.clip(z[-1], low, high) - low))
             begin = self.curve.written_near(home, z)
             near = _distance(np.array(trail[-2:]), begin) < 0.3 * step
@@ -282,7 +282,7 @@ class Follower:
 
     # -- special points ---------------------------------------------------------------------------
 
-    def _between(self, old, new, tangent, before, leaving: list) -> None:
+    def _between(self, old, new, tangent, counts: Sequence, leaving: list) -> None:
         """Locate folds, branch points and Hopf points between two points of a branch."""
         length = float(tangent @ (new - old))
         if length <= 0:
@@ -293,8 +293,7 @@ class Follower:
             corrected = self.correct(old + share * (new - old), tangent)
             return old + share * (new - old) if corrected is None else corrected[0]
 
-        ahead = self.tangent(new, tangent)
-        after = self.curve.growing(new)
+        ahead, (before, after) = self.tangent(new, tangent), counts
         crossed = self.crossing(old, tangent) * self.crossing(new, tangent) < 0
         if crossed:
             root = _root(lambda s: self.crossing(at(s), tangent), length)
