@@ -272,6 +272,19 @@ def test_an_imperfect_pitchfork_has_a_smooth_branch_and_a_fold():
     assert other.special[0].parameter == pytest.approx(3 * 0.005 ** (2 / 3), abs=1e-10)
 
 
+@pytest.mark.parametrize("eps", [1e-3, 1e-5, 1e-7, 1e-9])
+def test_a_strut_bears_less_by_the_two_thirds_power_of_its_imperfection(eps):
+    # A rigid strut held at its top by a spring that is off by ε: μ = (1 − ε/sin x) cos x is largest
+    # at sin³x = ε (W. T. Koiter; Thompson and Hunt, A General Theory of Elastic Stability, ch. 6).
+    strut = st.System(potential=(st.sin(x) - eps) ** 2 / 2 - mu * (1 - st.cos(x)))
+    found = st.continuation(strut, parameter=mu, span=(0, 1.5), start={x: eps}, params={mu: 0.0})
+    assert kinds(found) == ["fold"]
+    assert found.special[0].parameter == pytest.approx((1 - eps ** (2 / 3)) ** 1.5, rel=1e-10)
+    (branch,) = found.branches
+    assert branch[x][[0, -1]] == pytest.approx([np.arcsin(eps), np.pi / 2], rel=1e-9)
+    assert np.array_equal(branch.stable, np.sin(branch[x]) ** 3 < eps)
+
+
 def test_a_subcritical_pitchfork_has_unstable_side_branches_that_turn_at_folds():
     # μx + x³ − x⁵: side branches begin at 0, turn at x² = ½, μ = −¼, and come back.
     system = st.System(potential=-mu * x**2 / 2 - x**4 / 4 + x**6 / 6)

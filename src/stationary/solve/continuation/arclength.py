@@ -29,6 +29,9 @@ _TURN = 0.94
 # that leaves, or is left, with less than the second, computed by differences, is a mirrored one.
 _LEVEL, _SYMMETRIC = 1e-9, 1e-4
 
+# A direction in which the equations change by less than this has lost its rank: branches cross.
+_CROSSED = 1e-6
+
 # Beyond this distance from the start steps grow with it, and there a branch has left for infinity.
 _WIDE, _AWAY = 4.0, 1e3
 
@@ -145,12 +148,12 @@ class Follower:
             if time.monotonic() > self.deadline:
                 status = Status("time", "reached the bound on time")
                 break
+            if step < _SHORTEST:
+                status = Status("stalled", "the curve could not be followed any further")
+                break
             corrected = self.correct(z + step * tangent, tangent)
             if corrected is None or not self._smooth(z, corrected[0], tangent, step):
                 step /= 2
-                if step < _SHORTEST:
-                    status = Status("stalled", "the curve could not be followed any further")
-                    break
                 continue
             new, corrections = corrected
             ahead = self.tangent(new, tangent)
@@ -161,8 +164,11 @@ class Follower:
             if edge is not None:
                 last = self._onto(z, new, edge)
                 if last is not None:
-                    counts.append(self.curve.growing(last))
-                    self._between(trail[-1], last, tangents[-1], counts[-2:], side_branches)
+                    ends = counts[-1], self.curve.growing(last)
+                    if not self._between(z, last, tangent, ends, side_branches):
+                        step /= 2
+                        continue
+                    counts.append(ends[1])
                     trail.append(last)
                     tangents.append(self.tangent(last, tangent))
                 which = "lower" if edge == low else "upper"
@@ -172,8 +178,11 @@ class Follower:
                     f"reached {self.curve.parameter} = {at:.6g}, the {which} limit of the span",
                 )
                 break
-            counts.append(self.curve.growing(new))
-            self._between(z, new, tangent, counts[-2:], side_branches)
+            ends = counts[-1], self.curve.growing(new)
+            if not self._between(z, new, tangent, ends, side_branches):
+                step /= 2
+                continue
+            counts.append(ends[1])
             z, tangent = new, ahead
             trail.append(z)
             tangents.append(tangent)
@@ -282,11 +291,15 @@ class Follower:
 
     # -- special points ---------------------------------------------------------------------------
 
-    def _between(self, old, new, tangent, counts: Sequence, leaving: list) -> None:
-        """Locate folds, branch points and Hopf points between two points of a branch."""
+    def _between(self, old, new, tangent, counts: Sequence, leaving: list) -> bool:
+        """Locate folds, branch points and Hopf points between two points of a branch.
+
+        False if branches would have to cross between them and do not: the step has jumped from one
+        to another, as past the fold that a small imperfection makes of a pitchfork.
+        """
         length = float(tangent @ (new - old))
         if length <= 0:
-            return
+            return True
 
         def at(s: float) -> np.ndarray:
             share = s / length
@@ -297,8 +310,8 @@ class Follower:
         crossed = self.crossing(old, tangent) * self.crossing(new, tangent) < 0
         if crossed:
             root = _root(lambda s: self.crossing(at(s), tangent), length)
-            if root is not None:
-                self._branch_point(at(root), tangent, leaving)
+            if root is not None and not self._branch_point(at(root), tangent, leaving):
+                return False
         elif tangent[-1] * ahead[-1] < 0 and max(_slope(tangent), _slope(ahead)) > _LEVEL:
             # A branch that stands upright goes neither way.
             root = _root(lambda s: self.tangent(at(s), tangent)[-1], length)
@@ -322,6 +335,7 @@ class Follower:
             if root is not None:
                 point = at(root)
                 self._note("hopf", point, self.curve.growing(point)[2])
+        return True
 
     def _passed(self, old: np.ndarray, new: np.ndarray) -> int | None:
         """Return which stiffness goes through zero, if an even number of them does."""
@@ -336,12 +350,15 @@ class Follower:
         sizes = np.linalg.svd(self.bordered(J, tangent), compute_uv=False)
         return bool(sizes[-1] < 1e-9 * sizes[0])
 
-    def _branch_point(self, z: np.ndarray, tangent: np.ndarray, leaving: list) -> None:
-        """Note a crossing, and put the branches that leave it on the list."""
+    def _branch_point(self, z: np.ndarray, tangent: np.ndarray, leaving: list) -> bool:
+        """Note a crossing with the branches that leave it; False if there is none here."""
         z = self._polished(z)
         _, J = self.curve.values(z)
+        # Rows are of order one: at a crossing J has lost a rank to many more digits than these.
+        if not self._on_curve(z) or np.linalg.svd(J, compute_uv=False)[-1] > _CROSSED:
+            return False
         # The null space of J: one direction is the branch itself, the others leave it.
-        plane = null_rows(np.vstack([J, self.free]), 1e-6, least=2)
+        plane = null_rows(np.vstack([J, self.free]), _CROSSED, least=2)
         crossing = self._crossing(z, J, plane, tangent) if len(plane) == 2 else None
         if crossing is not None:
             along, ways = crossing[0], [crossing[1]]
@@ -350,10 +367,10 @@ class Follower:
             along /= np.linalg.norm(along)
             ways = without(plane, along)
         kinds = [min(_slope(way), _slope(along)) < _SYMMETRIC for way in ways]
-        if not self._note("pitchfork" if all(kinds) else "branch", z):
-            return
-        for way in ways:
-            leaving += [(z, way), (z, -way)]
+        if self._note("pitchfork" if all(kinds) else "branch", z):
+            for way in ways:
+                leaving += [(z, way), (z, -way)]
+        return True
 
     def _polished(self, z: np.ndarray) -> np.ndarray:
         """Gauss–Newton on F = 0, Jᵀψ = 0, ψ·ψ = 1: at a crossing J has lost a rank."""
