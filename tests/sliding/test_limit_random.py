@@ -293,6 +293,54 @@ def test_units_of_the_weight_and_of_the_load_do_not_matter(weight, unit):
     assert "x.dot" in repr(found) and "y.dot" not in repr(found)
 
 
+def leaning(rng):
+    """A heavy part that leans on smooth and on rough ground, and a pull on one of its points."""
+    count = int(rng.integers(2, 5))
+    points, (pulled, centre) = rng.uniform(-1, 1, (count, 2)), rng.uniform(-1, 1, (2, 2))
+    angle = np.pi / 2 + 0.6 * rng.normal(size=count)
+    way = rng.uniform(0, 2 * np.pi)
+
+    def wrench(at, x, y):
+        return np.array([x, y, at[0] * y - at[1] * x])
+
+    gaps = [wrench(p, np.cos(a), np.sin(a)) for p, a in zip(points, angle)]
+    slips = [wrench(p, -np.sin(a), np.cos(a)) for p, a in zip(points, angle)]
+    live, mu = wrench(pulled, np.cos(way), np.sin(way)), rng.choice([0.0, 0.2, 0.5, 1.0], count)
+    return dict(dead=wrench(centre, 0, -1), live=live, gaps=gaps, slips=slips, mu=mu)
+
+
+@pytest.mark.parametrize("length, force", [(1, 1), (1e-9, 1e-9), (1e9, 1e19), (1, 1e7)])
+@pytest.mark.parametrize("seed", [1, 2, 4, 6, 7])
+def test_a_part_that_leans_rests_between_the_ends_of_a_linear_program_in_every_unit(
+    seed, length, force
+):
+    parts = leaning(np.random.default_rng(seed))
+    ends = [linear_program(3, **{**parts, "live": way * parts["live"]}) for way in (-1, 1)]
+    arms = np.array([1, 1, length])
+    here = {name: np.asarray(parts[name]) * arms for name in ("live", "gaps", "slips")}
+    q = (x, y, st.coordinates("phi"))
+    system = stated(q, mu=parts["mu"], dead=force * arms * parts["dead"], **here)
+    if ends[0].status == 2:
+        with pytest.raises(st.DidNotConverge, match="the interval in which it rests is empty"):
+            st.limit_load(system, load=F)
+        return
+    known = [way * (np.inf if end.status == 3 else -end.fun) for way, end in zip((-1, 1), ends)]
+    found = st.limit_load(system, load=F)
+    np.testing.assert_allclose(np.array(found.interval) / force, known, rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("slope", [0.31, 0.4, 0.5, 0.6, 0.7])
+def test_a_weightless_wedge_in_a_wide_groove_holds_no_pull(slope):
+    # Walls at a half angle above atan 0.3: friction does not lock it, and nothing else is at work.
+    s, c = np.sin(slope), np.cos(slope)
+    sides = [st.Contact(x * s + k * y * c, friction=0.3, slip=x * c - k * y * s, name=f"{k}")
+             for k in (1, -1)]  # fmt: skip
+    found = st.limit_load(st.System(loads=[st.Load(F, on=x)], contacts=sides), load=F)
+    assert found.interval == (-np.inf, 0.0)
+    np.testing.assert_allclose(found.mode, [1, 0], atol=1e-9)
+    assert np.all(found.lam == 0)
+
+
 @pytest.mark.parametrize("small", [1e-9, 1e-6, 1e-3, 1e6])
 def test_units_do_not_matter_for_locks_and_several_motions_either(small):
     # A bead that a rod pushes forward and down at 45°: wedged or lifted for μ = 2, lift 1.2.

@@ -24,6 +24,7 @@ def collapse(end: LimitEnd, state: State, load: np.ndarray, rtol: float) -> list
     size = np.where(power == 0, size, 0.0)
     # Next to no load is balanced as sharply as the load itself, or as friction could hold it.
     could = np.asarray(abs(B).T @ np.where(state.terms[1][state.terms[2]] < 0, size, 0.0))
+    load = end.factor * load
     claims = [
         *balance(state, rtol, besides=_SHARE * (could + np.abs(load))),
         *contacts(state, rtol),

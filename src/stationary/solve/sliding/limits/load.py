@@ -99,14 +99,13 @@ def limit_load(
         return (t, place.q, place.u), question.params
 
     question, place = at_factor(0.0)
-    dead = place.problem.f
+    dead, levers = place.problem.f, place.problem.levers
     # Beside large forces a small load is lost: it is looked at where it is as large as they are.
     factor = 1.0
     while True:
         places = [place, at_factor(factor)[1], at_factor(2 * factor)[1]]
         live = places[1].problem.f - dead
-        clear = (live != 0) & (np.abs(live) >= 1e-3 * np.abs(dead))
-        if clear.any() or not dead.any() or factor > _LARGEST:
+        if largest(live / levers) >= largest(dead / levers) or factor > _LARGEST:
             break
         factor *= 1e3
     require_place(question, places[1])
@@ -181,14 +180,17 @@ def _strength(
     mu = np.where(limit.mu > _UNPRESSED * top, limit.mu, 0.0)
     idle = (cone >= 0) & (np.append(mu, 1.0)[np.maximum(cone, -1)] == 0)
     limit = replace(limit, mu=mu, y=np.where(idle[problem.term], 0.0, limit.y))
-    if np.isfinite(limit.static):
-        limit = _balanced(problem, limit, dead + limit.static * load)
+    if np.isinf(limit.static):
+        return limit
     limits = problem.size[problem.size > 0]
     fine = limits.min(initial=np.inf) >= _FINE * limits.max(initial=0.0)
-    if np.isinf(limit.static) or (scale and not (fine and abs(limit.static) <= _NO_LOAD * scale)):
-        return limit
-    # Without other forces all grow in proportion: what holds some of the load holds any.
-    return replace(limit, static=0.0, kinematic=0.0)
+    if not scale or (fine and abs(limit.static) <= _NO_LOAD * scale):
+        limit = replace(limit, static=0.0, kinematic=0.0)
+    if not scale:
+        # Without other forces all grow in proportion: what holds some of the load holds any.
+        y, lam, mu = (np.zeros_like(part) for part in (limit.y, limit.lam, limit.mu))
+        return replace(limit, y=y, lam=lam, mu=mu)
+    return _balanced(problem, limit, dead + limit.static * load)
 
 
 def _balanced(problem: Problem, limit: Strength, push: np.ndarray) -> Strength:
