@@ -210,3 +210,17 @@ def test_projection_serves_backward_differentiation_too(capfd):
     np.testing.assert_allclose(motion["x"][-1], np.sin(expected), rtol=0, atol=1e-6)
     assert motion.residual["R"] < 1e-14
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("method", ["auto", st.Runge(), st.BDF()], ids=str)
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_what_stays_where_it_is_while_others_move_takes_no_digits(unit, method):
+    # A circle in polar coordinates: the radius stays, θ = ωt with ω² = 1/r³.
+    r, theta = st.coordinates("r theta")
+    orbit = st.System(kinetic=(r.dot**2 + (r * theta.dot) ** 2) / 2, potential=-(unit**3) / r)
+    rate = 1.7**-1.5
+    start = {r: 1.7 * unit, theta.dot: rate}
+    motion = st.simulate(orbit, span=(0, 20), start=start, points=11, method=method)
+    assert motion[r][-1] == pytest.approx(1.7 * unit, rel=1e-11)
+    assert motion[theta][-1] == pytest.approx(20 * rate, rel=1e-11)
+    assert motion.digits >= (13 if method == "auto" else 10)

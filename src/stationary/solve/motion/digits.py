@@ -83,8 +83,8 @@ def digits_left(motion: Motion, second: Motion, *, larger: bool = True) -> float
 
     They are those of places over the way that coordinates go, and of velocities. Coordinates that
     are added to each other go one way: a mass that the others have not reached yet moves by
-    rounding alone, and is as well known as they are. Of what stays at rest there are none
-    that could be counted: nan.
+    rounding alone, and is as well known as they are; so is what stays at rest while others move.
+    Where all do there are no digits that could be counted: nan.
     """
     n, kernel, states = motion.kernel.size, motion.kernel, second.y
     if not second.success or motion.t[-1] - second.t[-1] > _LATE * (motion.t[-1] - motion.t[0]):
@@ -101,7 +101,8 @@ def digits_left(motion: Motion, second: Motion, *, larger: bool = True) -> float
         whole = np.linalg.norm(np.where(np.isfinite(weight), weight, 0.0) * far)
         for group in groups:
             far[group] = far[group].max()
-        scale = np.maximum(far, _AT_REST * whole / weight)
+        # What is at rest but for rounding, as the radius of a circle, is known beside the rest.
+        scale = np.where(far > _AT_REST * whole / weight, far, whole / weight)
         error = np.abs(states[-1, part] - motion.y[-1, part])
         moved = (error > 0) & (scale > 0)
         worst = max(worst, float((error[moved] / scale[moved]).max(initial=0.0)))

@@ -191,11 +191,16 @@ def _equal(ode: Ode, t: float, y: np.ndarray, size: np.ndarray, time: float) -> 
 
 
 def _weights(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:
-    """Return roots of the masses of the coordinates, which make metres and radians one measure."""
+    """Return roots of the masses of the coordinates, which make metres and radians one measure.
+
+    The length of a quaternion has none: it is turned and not stretched, as heavy as its heaviest.
+    """
     graph, n = ode.kernel.graph, ode.kernel.size
     u = np.zeros(len(graph.system.inputs))
     p = ode.p[: len(graph.system.parameters)]
     roots = np.sqrt(np.abs(numeric(graph, "mass")(t, y[:n], y[n : 2 * n], u, p)[0].diagonal()))
+    for four in graph.layout.kinematics.quaternions:
+        roots[four] = roots[four].max()
     typical = np.median(roots[roots > 0]) if np.any(roots > 0) else 1.0
     return np.where(roots > 0, roots, typical)
 
