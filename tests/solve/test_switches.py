@@ -435,6 +435,17 @@ def test_forces_that_switch_ever_faster_are_told():
     assert caught.value.solution.t[-1] == pytest.approx(3 * np.sqrt(2 / 9.81), abs=1e-4)
 
 
+def test_a_damped_mass_on_an_edge_is_given_up_before_its_passages_fill_the_span():
+    # It falls at the speed 1/c, then swings ever smaller: the energy by exp(−2ct/3), the time between
+    # passages as the root of that. Ten thousand are not worth while.
+    edge = free + st.System(potential=st.Abs(x), dissipation=10 * x.dot**2 / 2)
+    with pytest.raises(st.DidNotConverge, match="switch ever faster") as caught:
+        st.simulate(edge, span=(0, 20), start={x: 1.0}, points=3)
+    found = caught.value.solution
+    assert 10 < found.t[-1] < 13 and found.steps < 1000
+    assert abs(found[x][-1]) < 1e-6 and found.residual["energy"] < 1e-12
+
+
 @pytest.mark.parametrize(
     "method, unit", [("auto", 1e-6), ("auto", 1.0), ("auto", 1e6), (st.BDF(), 1e-6)]
 )

@@ -25,11 +25,11 @@ _ROUNDING = 1e-12
 # Borders met at one instant whose sides are all tried together.
 _TOGETHER = 4
 
-# So many changes, each after a shorter time than the one before the last, are chatter if more than
-# a million like the last one would fill the span, or if there have been very many; and whenever
-# time hardly tells them apart.
+# So many changes, each after a shorter time than the one before the last, are chatter if more like
+# the last one than are worth their while would fill what is ahead, or if there have been very many;
+# and whenever time hardly tells them apart.
 CHATTER = 20
-_PACE = 1e-6
+_AHEAD = 10_000
 _VERY_MANY = 20_000
 _APART = 64.0
 
@@ -37,8 +37,11 @@ _APART = 64.0
 _CLOSELY = 1e-2
 
 
-def chatters(changes: list[float], span: float, count: int) -> bool:
-    """Tell whether changes, the last ones of a number of them, follow each other ever faster."""
+def chatters(changes: list[float], least: float, count: int) -> bool:
+    """Tell whether changes, the last ones of a number of them, follow each other ever faster.
+
+    By then they are `least` apart.
+    """
     if len(changes) < CHATTER:
         return False
     changes = changes[-CHATTER:]
@@ -46,7 +49,7 @@ def chatters(changes: list[float], span: float, count: int) -> bool:
     if np.all(between <= _APART * np.spacing(np.abs(changes[1:]))):
         return True
     faster = np.all(between[2:] < between[:-2])
-    return bool(faster and (between[-1] < _PACE * span or count > _VERY_MANY))
+    return bool(faster and (between[-1] < least or count > _VERY_MANY))
 
 
 class Branches:
@@ -63,6 +66,7 @@ class Branches:
         self._slack = self._rounding = np.zeros(len(self.sides))
         self._changes: list[float] = []
         self._count = 0
+        self._end = -np.inf
 
     @property
     def watching(self) -> bool:
@@ -106,6 +110,8 @@ class Branches:
 
     def enter(self, t: float, until: float, y: np.ndarray, p: np.ndarray) -> None:
         """Choose the sides from an instant until the next known one."""
+        if np.isinf(self._end):
+            self._end = t + self._span
         self.sides = sides_at(self._switches, t, (t + until) / 2, y, p)
         if self.watching:
             self._resolve(t, y, p, ())
@@ -118,7 +124,7 @@ class Branches:
         """Pass a border; return the state, put onto it if it stays there."""
         self._count += 1
         self._changes = [*self._changes[-CHATTER:], t]
-        if chatters(self._changes, self._span, self._count):
+        if chatters(self._changes, (self._end - t) / _AHEAD, self._count):
             raise Stopped("chatter", f"forces switch ever faster near t = {t:.6g}", t)
         if border in self.on:
             shares = numeric(self.now, "shares")(t, y, self.values(p))[0]

@@ -27,6 +27,9 @@ _LOOKS = 12
 # A rate of an event below this part of what it is summed from is zero.
 _ROUNDING = 1e-12
 
+# Actions that follow each other ever faster are without end where this part of the span is between.
+_PACE = 1e-6
+
 
 @dataclass(frozen=True)
 class Event:
@@ -348,7 +351,7 @@ class Watch:
             after[place] = float(f(t, y, self._params, np.zeros(0)))
         if jumps:
             self._acts = [*self._acts[-CHATTER:], t]
-            if chatters(self._acts, self._span, len(self._acts)):
+            if chatters(self._acts, _PACE * self._span, len(self._acts)):
                 raise Stopped(
                     "chatter", f"events follow each other ever faster near t = {t:.6g}", t
                 )
