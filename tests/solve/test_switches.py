@@ -436,8 +436,8 @@ def test_forces_that_switch_ever_faster_are_told():
 
 
 def test_a_damped_mass_on_an_edge_is_given_up_before_its_passages_fill_the_span():
-    # It falls at the speed 1/c, then swings ever smaller: the energy by exp(−2ct/3), the time between
-    # passages as the root of that. Ten thousand are not worth while.
+    # It falls at the speed 1/c, then swings ever smaller: the energy by exp(−2ct/3), the time from
+    # passage to passage as the root of that. Ten thousand are not worth while.
     edge = free + st.System(potential=st.Abs(x), dissipation=10 * x.dot**2 / 2)
     with pytest.raises(st.DidNotConverge, match="switch ever faster") as caught:
         st.simulate(edge, span=(0, 20), start={x: 1.0}, points=3)
