@@ -21,6 +21,8 @@ _FLAT = 1e-7
 # Rows whose gradients are this nearly alike say the same; energies so near are the same.
 _SAME = 1e-9
 _ROUNDINGS = 64.0
+# So often rows and columns are made alike in turn.
+_ROUNDS = 8
 
 
 def curvature(rest: Equilibrium, state: State) -> list[Finding]:
@@ -49,11 +51,7 @@ def curvature(rest: Equilibrium, state: State) -> list[Finding]:
     scale = 1 / np.where(stiff > 1e-6 * stiffest, stiff, stiffest)
     H = scale[:, None] * ((K - bent) + (K - bent).T) / 2 * scale
     A = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)[holds | touching]
-    # Rows are compared in moves of the statement: their own forces turn no row.
-    A = A * state.alike
-    lengths = np.linalg.norm(A, axis=1, keepdims=True)
-    free = null_space(A / np.where(lengths > 0, lengths, 1.0), rcond=_SAME) if len(A) else np.eye(n)
-    Z = orthonormal((state.alike / scale)[:, None] * free)
+    Z = orthonormal(_free(A, state.alike, sum(rest.inertia)) / scale[:, None])
     signs = np.linalg.eigvalsh(Z.T @ H @ Z) if Z.shape[1] else np.zeros(0)
     positive, negative, zero = rest.inertia
     largest = float(np.abs(scale[:, None] * (np.abs(K) + np.abs(bent)) * scale).max(initial=0.0))
@@ -74,6 +72,36 @@ def curvature(rest: Equilibrium, state: State) -> list[Finding]:
             Finding("eigenvalues have the signs", "that are told", float(max(beyond)), 0.5)
         )
     return claims
+
+
+def _free(A: np.ndarray, alike: np.ndarray, told: int) -> np.ndarray:
+    """Return the directions in which no row changes, one per column.
+
+    Rows are compared in moves of the statement: their own forces turn no row. Where one is straight
+    at an inflection, as that of X − l sin θ at θ = 0, they tell no length: if they count other
+    directions than are told, moves count in which all columns are as large.
+    """
+    found = []
+    for moves in (alike, _even(A)):
+        rows = A * moves
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        rows = rows / np.where(lengths > 0, lengths, 1.0)
+        free = null_space(rows, rcond=_SAME) if len(A) else np.eye(len(moves))
+        found.append(moves[:, None] * free)
+        if found[-1].shape[1] == told:
+            return found[-1]
+    return found[0]
+
+
+def _even(A: np.ndarray) -> np.ndarray:
+    """Return moves with which the largest entries of all rows and columns are alike."""
+    rows, moves = np.abs(A), np.ones(A.shape[1])
+    for _ in range(_ROUNDS):
+        sizes = (rows * moves).max(axis=1, initial=0.0)
+        rows = rows / np.where(sizes > 0, sizes, 1.0)[:, None]
+        columns = rows.max(axis=0, initial=0.0)
+        moves = 1 / np.where(columns > 0, columns, 1.0)
+    return moves
 
 
 def energy(rest: Equilibrium, state: State) -> list[Finding]:
