@@ -185,12 +185,13 @@ def _strength(
     limits = problem.size[problem.size > 0]
     fine = limits.min(initial=np.inf) >= _FINE * limits.max(initial=0.0)
     if not scale or (fine and abs(limit.static) <= _NO_LOAD * scale):
-        limit = replace(limit, static=0.0, kinematic=0.0)
-    if not scale:
         # Without other forces all grow in proportion: what holds some of the load holds any.
-        y, lam, mu = (np.zeros_like(part) for part in (limit.y, limit.lam, limit.mu))
-        return replace(limit, y=y, lam=lam, mu=mu)
-    return _balanced(problem, limit, dead + limit.static * load)
+        limit = replace(limit, static=0.0, kinematic=0.0)
+    push = dead + limit.static * load
+    if push.any():
+        return _balanced(problem, limit, push)
+    y, lam, mu = (np.zeros_like(part) for part in (limit.y, limit.lam, limit.mu))
+    return replace(limit, y=y, lam=lam, mu=mu)
 
 
 def _balanced(problem: Problem, limit: Strength, push: np.ndarray) -> Strength:
