@@ -74,23 +74,27 @@ def curvature(rest: Equilibrium, state: State) -> list[Finding]:
     return claims
 
 
-def _free(A: np.ndarray, alike: np.ndarray, told: int) -> np.ndarray:
-    """Return the directions in which no row changes, one per column.
+def _free(A: np.ndarray, alike: np.ndarray, count: int) -> np.ndarray:
+    """Return the directions in which no row changes, one per column; `count` of them are claimed.
 
     Rows are compared in moves of the statement: their own forces turn no row. Where one is straight
-    at an inflection, as that of X − l sin θ at θ = 0, they tell no length: if they count other
-    directions than are told, moves count in which all columns are as large.
+    at an inflection, as that of X − l sin θ at θ = 0, it tells no length: if there are other
+    directions than are claimed, moves count in which all columns are as large.
     """
-    found = []
-    for moves in (alike, _even(A)):
-        rows = A * moves
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        rows = rows / np.where(lengths > 0, lengths, 1.0)
-        free = null_space(rows, rcond=_SAME) if len(A) else np.eye(len(moves))
-        found.append(moves[:, None] * free)
-        if found[-1].shape[1] == told:
-            return found[-1]
-    return found[0]
+    free = _unchanged(A, alike)
+    if free.shape[1] != count:
+        even = _unchanged(A, _even(A))
+        free = even if even.shape[1] == count else free
+    return free
+
+
+def _unchanged(A: np.ndarray, moves: np.ndarray) -> np.ndarray:
+    """Return the null space of rows that are compared in such moves."""
+    if not len(A):
+        return np.diag(moves)
+    rows = A * moves
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return moves[:, None] * null_space(rows / np.where(lengths > 0, lengths, 1.0), rcond=_SAME)
 
 
 def _even(A: np.ndarray) -> np.ndarray:
