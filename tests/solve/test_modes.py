@@ -143,3 +143,15 @@ def test_the_last_digits_of_a_place_are_no_forces(unit):
     np.testing.assert_allclose(st.modes(bob, at=at(-np.pi / 2)).frequencies, np.sqrt(9.81))
     with pytest.raises(st.StatementError, match="not at rest"):
         st.modes(bob, at=at(-np.pi / 2 + 1e-6))
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9, 1e15])
+def test_lengths_beside_angles_keep_their_digits_in_every_unit(unit):
+    # A bob on a crank, in both: (m l² + J) θ̈ = −m g l sin θ.
+    x, y, theta = st.coordinates("x y theta")
+    rows = [x - unit * st.sin(theta), y + unit * st.cos(theta)]
+    bob = st.particle(1.0, at=(x, y), gravity=9.81 * unit)
+    bob += st.System(kinetic=1e-3 * (unit * theta.dot) ** 2 / 2, constraints=rows)
+    found = st.modes(bob, at={y: -unit})
+    np.testing.assert_allclose(found.frequencies, np.sqrt(9.81 / 1.001), rtol=1e-13)
+    np.testing.assert_allclose(found.shapes[0][0] / found.shapes[0][2], unit, rtol=1e-13)

@@ -219,9 +219,22 @@ class _Problem:
         self.damped = bool(size and abs(C + C.T).max() > _TINY * size)
         self.n, self.m = len(q), len(active)
 
+    @property
+    def _moves(self) -> np.ndarray:
+        """Moves of the coordinates that weigh alike: lengths beside angles have other digits."""
+        mass = self.M.diagonal()
+        roots = np.sqrt(np.where(mass > 0, mass, 0.0))
+        usual = np.median(roots[roots > 0]) if np.any(roots > 0) else 1.0
+        return 1 / np.where(roots > 0, roots, usual)
+
+    @property
+    def _free(self) -> np.ndarray:
+        """A basis of the motions that constraints allow, in columns, orthonormal in such moves."""
+        return self._moves[:, None] * tangent_basis(self.A.multiply(self._moves[None, :]).tocsr())
+
     def residual(self, squares: np.ndarray, vectors: np.ndarray) -> float:
         """Return the largest relative residual of the eigenproblem."""
-        free = tangent_basis(self.A) if self.m and self.n <= _DENSE_UP_TO else None
+        free = self._free if self.m and self.n <= _DENSE_UP_TO else None
         worst = 0.0
         for square, phi in zip(squares, vectors):
             w = np.emath.sqrt(square)
@@ -232,6 +245,7 @@ class _Problem:
             if self.turns:
                 left = left + 1j * w * (self.C @ phi) / size
             if free is not None:
+                push, inertia, parts = (self._moves * x for x in (push, inertia, parts))
                 left = free.T @ left
             elif self.m:
                 saddle, nothing = Saddle(sparse.eye(self.n, format="csc"), self.A), np.zeros(self.m)
@@ -256,7 +270,7 @@ class _Problem:
         if idle.any():
             squares, vectors = self._beside(np.flatnonzero(idle), np.flatnonzero(~idle), count)
         elif self.n <= _DENSE_UP_TO or count >= (self.n - self.m) // 2:
-            free = tangent_basis(self.A)
+            free = self._free
             K, M = (free.T @ (X @ free) for X in (self.K, self.M))
             try:
                 squares, z = _dense(K / 2 + K.T / 2, M / 2 + M.T / 2, count)
@@ -373,7 +387,7 @@ class _Problem:
     def gyroscopic(self, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Return ω² and complex shapes of M q̈ + C q̇ + K q = Aᵀλ with C skew and A q = 0."""
         if self.n <= _DENSE_UP_TO or count >= (self.n - self.m) // 2:
-            free = tangent_basis(self.A)
+            free = self._free
             K, C, M = (free.T @ (X @ free) for X in (self.K, self.C, self.M))
             swing, z = _turning((K + K.T) / 2, (C - C.T) / 2, (M + M.T) / 2, self._no_inertia)
             shapes = free @ z
