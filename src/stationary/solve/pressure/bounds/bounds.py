@@ -162,10 +162,7 @@ def _power(scene: Scene) -> PressureBounds:
     if abs(low) < _ROUNDING * high:
         low = 0.0
     bounds = bounds_of(scene, "power", (low * unit, high * unit), ((first, least), (last, most)))
-    if "outer" not in (least.kind, most.kind):
-        return passed(bounds, "pressure_bounds", scene=scene, value=None)
-    words = "no pressure goes beyond in any mode of the finger, but an end need not be attained"
-    return replace(bounds, status=Status("conservative", words))
+    return passed(bounds, "pressure_bounds", scene=scene, value=None)
 
 
 def _centre(scene: Scene, count: int) -> PressureBounds:

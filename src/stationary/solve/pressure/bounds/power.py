@@ -1,20 +1,25 @@
 """The least and the greatest power that pushing a part can take, over all pressures.
 
-Power is the least of ⟨|v|⟩ over the motions, for every pressure: a concave function of it. Its
-greatest value is a saddle, min over motions of the greatest ⟨|v|⟩, a convex problem in which only
+Friction holds a wrench if no motion takes less of it than the wrench gives: the wrenches that a
+pressure holds are a convex set, and mix as pressures do. A finger with the velocity u gives the
+most that a force inside its cone can, F·u, of those that the pressure holds, whether it sticks or
+slides: of a force beyond the cone the edge is left, and along it the part slips away. Turned round,
+
+    power of a pressure = least ⟨|w|⟩ over motions w with F·w(P) ≥ F·u for every F of the cone,
+
+and for a smooth finger the cone is its normal. So power is a concave function of the pressure. Its
+greatest value is a saddle, min over motions of the greatest ⟨|w|⟩, a convex problem in which only
 the corners of the hull bear load; its least value belongs to all weight at the centre.
 
-A rough finger that slides pushes along an edge of its cone, and what it gives, to the table and to
-its own friction, is its normal force times what it moves by along that edge: the normal force is
-the least of ⟨|v|⟩ over motions v with f·v = 1, for every pressure, whichever way the finger goes.
+The motions w have faces: both edges of the cone give w what they give the finger, and it sticks; or
+one of them does, and the part slides with the direction of w.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from math import comb
-from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -24,11 +29,11 @@ from stationary.solve.linear import extent, ways_across
 from stationary.solve.pressure.duals.certificate import in_balance
 from stationary.solve.pressure.envelope import field
 from stationary.solve.pressure.extremes.climb import even
-from stationary.solve.pressure.extremes.extremes import Extremes
 from stationary.solve.pressure.extremes.polish import Summit, joined
 from stationary.solve.pressure.extremes.vertices import EVERY, vertices
 from stationary.solve.pressure.programs.programs import Programs, fields
 from stationary.solve.pressure.programs.single import EXACT, Single
+from stationary.solve.pressure.pushed import Scene
 from stationary.solve.pressure.region import Mode, hull, spread_motion
 from stationary.solve.pressure.support import WEIGHT, Rest
 
@@ -46,68 +51,72 @@ _TURNS = 8
 _TRIED, _STARTS, _DESCENTS = 300, 12, 6
 # What is as good as least, in weights times speeds.
 _SHARP = 1e-8
-# Powers that agree in so many digits are the same.
-_DIGITS = 12
+# Of the force of a finger: below this share of it along an edge of the cone it is at the other.
+_EDGE = 1e-3
 # Samples of a circle, from which its closest points are found.
 _ROUND = 360
 
+End = tuple[Mode, Summit]
 
-def power_ends(scene: Any) -> list[tuple[float, Mode, Summit]]:
-    """Return the least and the greatest power over all modes, in weights times speeds.
 
-    Where the pressure of an end does not keep a rough finger in its mode, the end is an outer one:
-    no pressure of that mode goes further.
+@dataclass(frozen=True)
+class _Finger:
+    """The motions w that take the power of a finger, F·w(P) ≥ F·u, and their faces.
+
+    Attributes
+    ----------
+    every : Mode
+        All of them, or a plane or a line where nothing is rough.
+    faces : tuple of Mode
+        Where the least of them is: two to slide on, unless one takes power from the part, and the
+        one that sticks.
+    rows, rates : ndarray
+        rows @ w ≥ rates: the edges of the cone, in the order of faces that slide.
     """
-    rest, every = scene.rest, []
-    for mode in scene.modes:
-        shown, factor = mode, 1.0
-        if mode.guard is not None and mode.force is not None:
-            # Sliding: motions along the force of the finger, and what it gives for each of them.
-            unit = mode.force / (mode.force @ mode.force)
-            free = ways_across(mode.force)
-            plane = mode.normal
-            drives = plane, float(plane @ mode.base)
-            shown = Mode(mode.name, unit, free, mode.force, drives=drives)
-            factor = mode.gives
-            if not factor > 0:
-                continue
-        plane = shown.force is not None and shown.free.shape[1] == 2
-        start = even(rest, shown) if plane else spread_motion(rest, replace(shown, cone=()))
-        ends = least_power(rest, shown), greatest_power(rest, shown, start)
-        every.append((mode, shown, factor, ends))
-    chosen, most = [], max(k[2] * power_of(k[3][1]) for k in every) or 1.0
-    for side, sign in ((0, 1.0), (1, -1.0)):
-        ends_of = []
-        for mode, shown, factor, ends in every:
-            keeps = mode is shown and not mode.cone or _kept(mode, ends[side])
-            ends_of.append((factor * power_of(ends[side]), keeps, mode, shown, ends[side]))
-        # Of modes with the same power one that is kept to attains it.
-        ends_of.sort(key=lambda k, s=sign: (s * round(k[0] / most, _DIGITS), not k[1]))
-        for power, keeps, mode, shown, summit in ends_of:
-            if not keeps and len(every) > 1 and not _occurs(scene, mode):
-                continue
-            summit = summit if keeps else replace(summit, kind="outer")
-            chosen.append((power, shown, summit))
-            break
-    return chosen
+
+    every: Mode
+    faces: tuple[Mode, ...]
+    rows: np.ndarray
+    rates: np.ndarray
+
+    @staticmethod
+    def of(modes: list[Mode]) -> _Finger:
+        """Return what the modes of a finger say together."""
+        if len(modes) == 1:
+            return _Finger(modes[0], tuple(modes), np.zeros((0, 3)), np.zeros(0))
+        stuck, *slide = modes
+        faces, rows = [], np.zeros((0, 3))
+        for mode in slide:
+            assert mode.force is not None
+            rows = np.vstack([rows, mode.force])
+            # A finger that would take power from the part by sliding does not slide to that side.
+            if mode.gives > 0:
+                unit = mode.force * (mode.gives / (mode.force @ mode.force))
+                drives = mode.normal, float(mode.normal @ mode.base)
+                faces.append(replace(mode, base=unit, free=ways_across(mode.force), drives=drives))
+        every = Mode("every", stuck.base, np.eye(3))
+        return _Finger(every, (*faces, stuck), rows, rows @ stuck.base)
+
+    def start(self, rest: Rest) -> np.ndarray:
+        """Return one of the motions, off all faces."""
+        mode = self.faces[-1]
+        if mode.force is not None and mode.free.shape[1] == 2:
+            return even(rest, mode)
+        twist = spread_motion(rest, replace(mode, cone=()))
+        if not len(self.rows):
+            return twist
+        # The motion that both edges of the cone give the same goes into the part.
+        return twist + np.linalg.lstsq(self.rows, np.abs(self.rates).max() + 0 * self.rates)[0]
 
 
-def _kept(mode: Mode, summit: Summit) -> bool:
-    """Tell whether the motion and the forces of a pressure are those of a mode of the finger."""
-    if mode.guard is not None:
-        return bool(mode.guard @ summit.twist >= 0)
-    return in_balance(mode, summit)[1] <= 1e-7
+def power_ends(scene: Scene) -> list[tuple[float, Mode, Summit]]:
+    """Return the least and the greatest power over all pressures, in weights times speeds."""
+    finger = _Finger.of(scene.modes)
+    ends = least_power(scene.rest, finger), greatest_power(scene.rest, finger)
+    return [(power_of(summit), mode, summit) for mode, summit in ends]
 
 
-def _occurs(scene: Any, mode: Mode) -> bool:
-    """Tell whether a search finds a pressure with this mode of the finger."""
-    hunt = Extremes(scene.rest, mode)
-    if hunt.plane:
-        return len(hunt.known.every) > 0
-    return hunt.greatest(np.array([0.0, 0.0, 1.0])) is not None
-
-
-def greatest_power(rest: Rest, mode: Mode, start: np.ndarray) -> Summit:
+def greatest_power(rest: Rest, finger: _Finger) -> End:
     """Return the motion and the pressure of greatest power."""
     points = rest.columns
     if not rest.radius and len(rest.corners) > 2:
@@ -115,37 +124,56 @@ def greatest_power(rest: Rest, mode: Mode, start: np.ndarray) -> Summit:
     elif not rest.radius:
         points = rest.corners
     if not rest.radius and len(points) == len(extent(points)) + 1:
-        return _only_power(points, mode)
-    z = np.linalg.lstsq(mode.free, start - mode.base, rcond=None)[0]
-    twist, affine, masses = start, np.zeros(3), np.zeros(len(points))
+        return _only_power(points, finger)
+    every, start = finger.every, finger.start(rest)
+    z = np.linalg.lstsq(every.free, start - every.base, rcond=None)[0]
+    twist, affine, masses, mode = start, np.zeros(3), np.zeros(len(points)), every
     for turn in range(_TURNS if rest.radius else 1):
-        affine, z, masses = _central(mode, points, z)
+        affine, there, masses, forces = _central(finger, points, z)
+        twist = every.base + every.free @ there
         counts = {int((masses > least).sum()): least for least in _BEARS}
-        for least, pivots in product(counts.values(), (False, True)):
-            # What bears almost nothing on the path, or hardly moves, may do so at its end, or not.
-            bears = masses > least
-            settled = _saddle(rest, mode, points, points[bears], affine, z, masses[bears], pivots)
-            if settled is not None:
-                return settled
-        twist = mode.base + mode.free @ z
+        for mode in _likely(finger, forces):
+            near = np.linalg.lstsq(mode.free, twist - mode.base, rcond=None)[0]
+            for least, pivots in product(counts.values(), (False, True)):
+                # What bears almost nothing on the path, or hardly moves, may do so at its end.
+                bears = masses > least
+                bearing = points[bears], masses[bears]
+                settled = _saddle(rest, mode, points, bearing, affine, near, pivots)
+                if settled is not None:
+                    return mode, settled
         if rest.radius and turn < _TURNS - 1:
             points = np.vstack([points, _closest(rest, affine, twist)])
     bears = masses > _BEARS[0]
-    return Summit(twist, points[bears], masses[bears], affine, -twist, "power")
+    mode = _likely(finger, forces)[0]
+    return mode, Summit(twist, points[bears], masses[bears], affine, -twist, "power")
+
+
+def _likely(finger: _Finger, forces: np.ndarray) -> list[Mode]:
+    """Return faces of motions in the order in which forces at the edges of the cone choose them."""
+    *slide, stuck = finger.faces
+    if not slide:
+        return [stuck]
+    named = dict(zip(("slides forward", "slides back"), forces.tolist()))
+    slide.sort(key=lambda mode: -named[mode.name])
+    sticks = forces.min() > _EDGE * forces.max()
+    return [stuck, *slide] if sticks else [*slide, stuck]
 
 
 def _central(
-    mode: Mode, points: np.ndarray, z: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the least λ0 with λ0 + λ·x ≥ |v(x)| at points, with its motion and its pressure.
+    finger: _Finger, points: np.ndarray, z: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the least λ0 with λ0 + λ·x ≥ |w(x)| at points, with its motion, pressure and forces.
 
     Newton's method along the central path of these cones: it sees neither the unit of a direction
     nor how thin a part is, and corners that rest are like others. The multipliers of the cones are
-    the pressure.
+    the pressure, those of the finger its forces along the edges of its own cone.
     """
+    mode = finger.every
     P, Q, p, q = _velocities(mode, points)
     A, count = np.hstack([np.ones((len(points), 1)), points]), len(points)
     slopes = np.hstack([A, 0 * p]), np.hstack([0 * A, p]), np.hstack([0 * A, q])
+    walls = np.hstack([np.zeros((len(finger.rows), 3)), finger.rows @ mode.free])
+    depth = finger.rows @ mode.base - finger.rates
 
     def cones(u: np.ndarray) -> tuple[np.ndarray, ...]:
         x, y, far = P + p @ u[3:], Q + q @ u[3:], A @ u[:3]
@@ -154,12 +182,13 @@ def _central(
 
     share = float(np.hypot(P + p @ z, Q + q @ z).max())
     u = np.concatenate([[2 * share, 0.0, 0.0], z])
-    here, central = cones(u), (u, np.ones(count))
+    here, central = cones(u), (u, np.ones(count), np.ones(len(walls)))
     for _ in range(_STEPS):
         far, x, y, room = here
-        # The slope and the bend of −log of the room in each cone.
+        beyond = walls @ u + depth
+        # The slope and the bend of −log of the room in each cone, and beyond the faces.
         one, two, three = (k[:, None] * s * (2 / room)[:, None] for k, s in zip(here, slopes))
-        g = two + three - one
+        g = np.vstack([two + three - one, -walls / beyond[:, None]])
         bends = [(s.T * (2 / room)) @ s for s in slopes]
         H, fall = g.T @ g + bends[1] + bends[2] - bends[0], g.sum(axis=0)
         fall[0] += 1 / share
@@ -168,24 +197,26 @@ def _central(
         gain, long = -float(fall @ step), 1.0
         near = count * share < _GAP * abs(u[0])
         if gain < _NEAR:
-            central = u, far / room
+            central = u, far / room, 1 / beyond
             if near:
                 break
             share /= _SHRINKS
             continue
-        level = u[0] / share - np.log(room).sum()
+        level = u[0] / share - np.log(room).sum() - np.log(beyond).sum()
         while long > _SHORT:
-            there = cones(u + long * step)
-            if there[3].min() > 0 and (
-                (u + long * step)[0] / share - np.log(there[3]).sum() < level - 0.1 * long * gain
+            new = u + long * step
+            there, left = cones(new), walls @ new + depth
+            if min(there[3].min(), left.min(initial=1.0)) > 0 and (
+                new[0] / share - np.log(there[3]).sum() - np.log(left).sum()
+                < level - 0.1 * long * gain
             ):
                 break
             long /= 2
         else:
             break
         u, here = u + long * step, there
-    u, masses = central
-    return u[:3], u[3:], masses / masses.sum()
+    u, masses, forces = central
+    return u[:3], u[3:], masses / masses.sum(), forces
 
 
 def _velocities(mode: Mode, points: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -196,15 +227,16 @@ def _velocities(mode: Mode, points: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def _saddle(
-    rest: Rest, mode: Mode, every: np.ndarray, points: np.ndarray, affine: np.ndarray,
-    z: np.ndarray, masses: np.ndarray, pivots: bool,
+    rest: Rest, mode: Mode, every: np.ndarray, bearing: tuple[np.ndarray, np.ndarray],
+    affine: np.ndarray, z: np.ndarray, pivots: bool,
 ) -> Summit | None:  # fmt: skip
     """Take a pressure of greatest power on known points to rounding, by Newton's method.
 
     Its conditions: total and centre, a motion of least power, and a speed that is affine in the
     points, along a circle, too. A point that rests leaves no motion but the one about it. Nothing
-    comes back where they lead to another pressure.
+    comes back where they lead to another pressure, or a finger out of its mode.
     """
+    points, masses = bearing
     if rest.radius:
         order = np.argsort(-masses)
         points, masses = joined(points[order], masses[order], _ALIKE)
@@ -264,50 +296,71 @@ def _saddle(
     room = affine[0] + every @ affine[1:] - np.hypot(*field(twist, every).T)
     good = masses.min() >= 0 and room.min() >= -1e-9 * speed.max() and low <= 1e-9
     summit = Summit(twist, points, masses, affine, -twist, "power")
-    return summit if good and in_balance(replace(mode, cone=()), summit)[1] < 1e-9 else None
+    good = good and bool(_keeps(mode, twist[None])[0]) and in_balance(mode, summit)[1] < 1e-9
+    return summit if good else None
 
 
-def _only_power(points: np.ndarray, mode: Mode) -> Summit:
+def _keeps(mode: Mode, twists: np.ndarray) -> np.ndarray:
+    """Tell which motions on a face slip to its side: no other edge of the cone gives them less."""
+    return np.ones(len(twists), dtype=bool) if mode.guard is None else twists @ mode.guard >= 0
+
+
+def _only_power(points: np.ndarray, finger: _Finger) -> End:
     """Return the motion and the pressure of corners that share the weight in one way only."""
     A = np.hstack([np.ones((len(points), 1)), points])
     masses = np.maximum(np.linalg.lstsq(A.T, np.array([1.0, 0.0, 0.0]), rcond=None)[0], 0.0)
-    z, _ = motions(points, masses, mode.base[None], mode.free[None])
-    twist = mode.base + mode.free @ z[0]
+    (twist,), (k,) = _slowest(finger, points[None], masses[None])
     v = field(twist, points)
     affine = np.linalg.lstsq(A, np.hypot(v[:, 0], v[:, 1]), rcond=None)[0]
-    return Summit(twist, points, masses, affine, -twist, "power")
+    return finger.faces[k], Summit(twist, points, masses, affine, -twist, "power")
 
 
-def least_power(rest: Rest, mode: Mode) -> Summit:
+def least_power(rest: Rest, finger: _Finger) -> End:
     """Return the motion and the pressure of least power."""
     centre = np.zeros(2)
     if rest.contains(centre):
         points, masses = centre[None], np.ones(1)
-        # It moves as little as it can; among motions that do so equally, by the least.
-        z = -np.linalg.pinv(mode.free[:2]) @ mode.base[:2]
-        return Summit(mode.base + mode.free @ z, points, masses, kind="least")
+        ends: list[End] = []
+        for mode in finger.faces:
+            # It moves as little as it can; among motions that do so equally, by the least.
+            twist = mode.base - mode.free @ (np.linalg.pinv(mode.free[:2]) @ mode.base[:2])
+            if _keeps(mode, twist[None])[0]:
+                ends.append((mode, Summit(twist, points, masses, kind="least")))
+        return min(ends, key=lambda end: power_of(end[1]))
     # The centre bears nothing: the best of extreme pressures, each with its own motion.
     points, loads = vertices(rest)
-    twists = _slowest(mode, points, loads)
+    twists, faces = _slowest(finger, points, loads)
     v = fields(twists, points)
     power = (loads * np.hypot(v[..., 0], v[..., 1])).sum(axis=1)
     if not rest.feet:
-        return _descended(rest, mode, twists[power.argsort()])
+        return _descended(rest, finger, twists[power.argsort()])
     k = int(power.argmin())
     bears = loads[k] > 0
     rank = len(extent(rest.columns)) + 1
     kind = "vertex" if comb(len(rest.columns), rank) <= EVERY else "searched"
-    return Summit(twists[k], points[k][bears], loads[k][bears], kind=kind, count=len(points))
+    summit = Summit(twists[k], points[k][bears], loads[k][bears], kind=kind, count=len(points))
+    return finger.faces[faces[k]], summit
 
 
-def _slowest(mode: Mode, points: np.ndarray, loads: np.ndarray) -> np.ndarray:
-    """Return the motions of least power of many pressures."""
-    free = np.broadcast_to(mode.free, (len(points), *mode.free.shape))
-    z, _ = motions(points, loads, np.tile(mode.base, (len(points), 1)), free)
-    return mode.base + z @ mode.free.T
+def _slowest(
+    finger: _Finger, points: np.ndarray, loads: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Return the motions of least power of many pressures, and the faces that they are on."""
+    count = len(points)
+    twists, faces = np.zeros((count, 3)), np.zeros(count, dtype=int)
+    least = np.full(count, np.inf)
+    for k, mode in enumerate(finger.faces):
+        free = np.broadcast_to(mode.free, (count, *mode.free.shape))
+        z, _ = motions(points, loads, np.tile(mode.base, (count, 1)), free)
+        tried = mode.base + z @ mode.free.T
+        v = fields(tried, points)
+        power = (loads * np.hypot(v[..., 0], v[..., 1])).sum(axis=1)
+        better = _keeps(mode, tried) & (power < least)
+        twists[better], faces[better], least[better] = tried[better], k, power[better]
+    return twists, faces
 
 
-def _descended(rest: Rest, mode: Mode, twists: np.ndarray) -> Summit:
+def _descended(rest: Rest, finger: _Finger, twists: np.ndarray) -> End:
     """Return the least power of all pressures and motions: each in turn for the other.
 
     For a motion the best pressure is a program, with the dual |v(x)| ≥ λ0 + λ·x; for a pressure its
@@ -315,20 +368,25 @@ def _descended(rest: Rest, mode: Mode, twists: np.ndarray) -> Summit:
     """
     chosen = twists[np.unique(np.linspace(0, len(twists) - 1, _TRIED).astype(int))]
     values = Programs(rest).least(chosen, chosen, np.zeros_like(chosen)).value
-    best, least, single = None, np.inf, Single(rest)
+    best, face, least, single = None, 0, np.inf, Single(rest)
     for twist in chosen[values.argsort()[:_STARTS]]:
         summit = _lightest(single, twist)
-        power = power_of(summit)
+        power, k = power_of(summit), 0
         for _ in range(_DESCENTS):
-            (twist,) = _slowest(mode, summit.points[None], summit.masses[None])
+            (twist,), (k,) = _slowest(finger, summit.points[None], summit.masses[None])
             summit, before = _lightest(single, twist), power
             power = power_of(summit)
             if not power < before - 1e-12 * WEIGHT:
                 break
         if power < least - 1e-9 * WEIGHT:
-            best, least = summit, power
+            best, face, least = summit, k, power
     assert best is not None
-    return _smooth(single, mode, best)
+    # Where a finger begins to slide the least may be on the face where it sticks.
+    ends = [(mode, _smooth(single, mode, best)) for mode in (finger.faces[face], finger.faces[-1])]
+    ends = [(mode, k) for mode, k in ends if _keeps(mode, k.twist[None])[0]]
+    most = min(power_of(k) for _, k in ends) + _SHARP * WEIGHT
+    ends = [(mode, k) for mode, k in ends if power_of(k) <= most]
+    return min(ends, key=lambda end: in_balance(*end)[1])
 
 
 def _lightest(single: Single, twist: np.ndarray) -> Summit:
@@ -340,7 +398,9 @@ def _lightest(single: Single, twist: np.ndarray) -> Summit:
 
 def _smooth(single: Single, mode: Mode, best: Summit) -> Summit:
     """Go down where atoms move along edges with the motion: both at once, by secants."""
-    if in_balance(replace(mode, cone=()), best)[1] <= _GAP:
+    z = np.linalg.lstsq(mode.free, best.twist - mode.base, rcond=None)[0]
+    best = _lightest(single, mode.base + mode.free @ z)
+    if in_balance(mode, best)[1] <= _GAP:
         return best
 
     def power(z: np.ndarray) -> tuple[float, np.ndarray]:
@@ -352,7 +412,6 @@ def _smooth(single: Single, mode: Mode, best: Summit) -> Summit:
         wrench = np.array([a.sum(), b.sum(), x @ b - y @ a])
         return float(summit.masses @ speed), mode.free.T @ wrench
 
-    z = np.linalg.lstsq(mode.free, best.twist - mode.base, rcond=None)[0]
     lowest = minimize(power, z, jac=True, method="BFGS", options={"gtol": _GAP})
     summit = _lightest(single, mode.base + mode.free @ lowest.x)
     tried = [best, summit]
@@ -363,7 +422,7 @@ def _smooth(single: Single, mode: Mode, best: Summit) -> Summit:
         tried.append(_lightest(single, mode.base + mode.free @ z))
     most = min(map(power_of, tried)) + _SHARP * WEIGHT
     tried = [k for k in tried if power_of(k) <= most]
-    return min(tried, key=lambda k: in_balance(replace(mode, cone=()), k)[1])
+    return min(tried, key=lambda k: in_balance(mode, k)[1])
 
 
 def _closest(rest: Rest, affine: np.ndarray, twist: np.ndarray) -> np.ndarray:

@@ -62,8 +62,6 @@ _NONE = ("not certified: the conditions of this end name no dual; bounded by pro
          "beyond it, all of which are positive; proven with prove=")  # fmt: skip
 _NOT = {
     "searched": "not certified: least over {count} extreme pressures that were tried",
-    "outer": "not certified as attained: no pressure goes further in this mode of the finger, but "
-    "the one that would go so far does not keep the finger in it",
 }  # fmt: skip
 
 
