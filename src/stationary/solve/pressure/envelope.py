@@ -81,7 +81,11 @@ def lowest_on(rest: Rest, twist, witness, affine):
 
     values = value(points)
     if rest.pieces:
-        chosen = np.argsort(values)[:8]
+        # Between columns of an edge f may be lower than at any other.
+        order = np.argsort(values)
+        chosen = np.unique(
+            np.append(order[:8], order[np.unique(edges[order], return_index=True)[1]])
+        )
         edges, along = descended(
             rest, twist, witness, -affine, edges[chosen], along[chosen], steps[chosen]
         )

@@ -48,7 +48,8 @@ _HOW = {
     "power": "f ≥ {low:.1e} on the whole support, w being this motion turned back: no pressure "
     "needs more, for it could move like this",
     "less": "f ≥ {low:.1e} on the whole support, w being this motion, and f = 0 where the pressure "
-    "sits: no small change of the pressure needs less; that none at all does is searched for",
+    "sits: no small change of the pressure needs less; {count} duals at motions all around leave "
+    "none at all that needs less by more than {share:.1g} of it",
     "least": "the mean of |v(x)| is no less than |v| of the centre, and this pressure needs no "
     "more than the least of that",
     "vertex": "power is concave in the loads, and of all {count} pressures at the corners of their "
@@ -60,9 +61,6 @@ _HOW = {
 _SCOPE = {"line": "every pressure", "power": "every pressure"}
 _NONE = ("not certified: the conditions of this end name no dual; bounded by programs at motions "
          "beyond it, all of which are positive; proven with prove=")  # fmt: skip
-_NOT = {
-    "searched": "not certified: least over {count} extreme pressures that were tried",
-}  # fmt: skip
 
 
 def certified(rest: Rest, mode: Mode, summit: Summit, functional: np.ndarray | None) -> Dual:
@@ -80,9 +78,6 @@ def certified(rest: Rest, mode: Mode, summit: Summit, functional: np.ndarray | N
         words = _HOW[kind].format(count=summit.count)
         scope = "every pressure" if left <= _LEFT else ""
         return Dual(summit.affine, summit.witness, np.nan, left, mode.name, scope, words)
-    if kind in _NOT:
-        words = _NOT[kind].format(count=summit.count)
-        return Dual(summit.affine, summit.witness, np.nan, left, mode.name, "", words)
     dual = _judged(rest, mode, summit, ways, left, functional)
     if dual.scope or functional is None or left > _LEFT:
         return dual
@@ -123,11 +118,16 @@ def _judged(
     if kind == "extreme" and functional is not None:
         off = off_stationary(rest, mode, summit, ways, witness, affine, functional)
         left = max(left, off / size)
-    words, good = _HOW[kind].format(low=low), low >= -_LOW and left <= _LEFT
+    words, good = (
+        _HOW[kind].format(low=low, count=summit.count, share=summit.share),
+        low >= -_LOW and left <= _LEFT,
+    )
     if not good:
         words = (f"not certified: f is as low as {low:.1e}, and conditions are off by {left:.1e}; "
                  "bounded by a search")  # fmt: skip
     scope = _SCOPE.get(kind, "small changes") if good else ""
+    if kind == "less" and good and summit.share <= _LEFT:
+        scope = "every pressure"
     if kind == "line" and mode.cone and good:
         # What slides has other motions.
         scope = "small changes"

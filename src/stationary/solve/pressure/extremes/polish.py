@@ -47,7 +47,8 @@ class Summit:
 
     `kind` says what the dual claims, to be certified; none does where it is empty. `named` is a
     pressure beside that of the dual, under which nothing but one motion is possible, and `own` that
-    motion, which is next to this one; `count` how many were compared.
+    motion, which is next to this one; `count` how many were compared, and `share` by what part of a
+    value another may go further.
     """
 
     twist: np.ndarray
@@ -59,6 +60,7 @@ class Summit:
     named: tuple[np.ndarray, np.ndarray] | None = None
     own: np.ndarray | None = None
     count: int = 0
+    share: float = 0.0
     functional: np.ndarray | None = None
 
 
