@@ -18,7 +18,7 @@ from stationary.solve.pressure.bounds.interval import extremes
 from stationary.solve.pressure.bounds.locus import locus_of
 from stationary.solve.pressure.bounds.over_time import advance_of
 from stationary.solve.pressure.bounds.power import power_ends
-from stationary.solve.pressure.bounds.proven import proven
+from stationary.solve.pressure.bounds.proven import proven, proven_power, require_share
 from stationary.solve.pressure.bounds.reach import band_of
 from stationary.solve.pressure.bounds.vote import ROUGH_VOTE, verdict, votes_of
 from stationary.solve.pressure.duals.certificate import certified
@@ -73,9 +73,9 @@ def pressure_bounds(
     count : int
         Directions in which the border of a locus is looked for.
     prove : float, optional
-        Prove the interval of a velocity, and let the proven one be wider by this share, as in
-        ``prove=1e-6``: duals all along the lines of motions at both ends, with bounds of what is
-        between.
+        Prove the interval of a velocity, or of the power, and let the proven one be wider by this
+        share, as in ``prove=1e-6``: duals all along the lines of motions at both ends (of the
+        power, at motions all around), with bounds of what is between.
     span : tuple of two times, optional
         Bound a coordinate over a whole push by a finger at an edge, ``of=phi, span=(0, 2)``: `band`
         has times and what the coordinate is at least and at most. It is conservative.
@@ -111,7 +111,7 @@ def pressure_bounds(
     if word == "advance":
         return advance_of(part, scene, at, params, t, pressure_bounds)
     if word == "power":
-        return _power(scene)
+        return _power(scene, prove)
     if word == "centre":
         if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 3:
             raise StatementError(
@@ -156,13 +156,16 @@ def _band(scene: Scene, of: Any, span: Any) -> PressureBounds:
     return band_of(scene, bounds_of(scene, "phi.dot", (a, b), (low, high)), of, (first, last))
 
 
-def _power(scene: Scene) -> PressureBounds:
+def _power(scene: Scene, prove: float | None) -> PressureBounds:
     unit = scene.support.weight * scene.speed
-    (low, first, least), (high, last, most) = power_ends(scene)
+    if prove is not None:
+        require_share(prove)
+    (low, first, least), (high, last, most) = power_ends(scene, prove)
     if abs(low) < _ROUNDING * high:
         low = 0.0
     bounds = bounds_of(scene, "power", (low * unit, high * unit), ((first, least), (last, most)))
-    return passed(bounds, "pressure_bounds", scene=scene, value=None)
+    passed(bounds, "pressure_bounds", scene=scene, value=None)
+    return bounds if prove is None else proven_power(bounds, least.share, prove)
 
 
 def _centre(scene: Scene, count: int) -> PressureBounds:

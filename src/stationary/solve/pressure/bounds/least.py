@@ -53,8 +53,8 @@ _CLOSER = np.concatenate([-_CLOSER, [0.0], _CLOSER])
 # Of sizes of the part: centres of rotation beyond see all of the border in one direction, and
 # places closer than this to an edge are on it.
 _FAR, _ON = 1e3, 1e-9
-#: More cells than this are not divided.
-MANY = 200
+#: More cells than this are not divided, and more than these where a proof is asked for.
+MANY, PATIENT = 200, 4000
 # Of their power: valleys that are lower by less are the same.
 _LOWER = 1e-9
 # What is as good as least, in weights times speeds, and what is left of a slope there.
@@ -65,8 +65,11 @@ _TURNS = 6
 _NEXT = 0.1
 
 
-def least_power(rest: Rest, finger: Finger, many: int = MANY) -> End:
-    """Return the motion and the pressure of least power, with so many cells at most."""
+def least_power(rest: Rest, finger: Finger, share: float, many: int) -> End:
+    """Return the motion and the pressure of least power.
+
+    It is proven to a share of it, unless more than so many cells are left.
+    """
     centre = np.zeros(2)
     if rest.contains(centre):
         points, masses = centre[None], np.ones(1)
@@ -86,10 +89,10 @@ def least_power(rest: Rest, finger: Finger, many: int = MANY) -> End:
         bearing = points[k][bears], loads[k][bears]
         summit = Summit(twists[k], *bearing, kind="vertex", count=len(points))
         return finger.faces[faces[k]], summit
-    return _of_all(rest, finger, many)
+    return _of_all(rest, finger, share, many)
 
 
-def _of_all(rest: Rest, finger: Finger, many: int) -> End:
+def _of_all(rest: Rest, finger: Finger, close: float, many: int) -> End:
     """Return the least power of all pressures and motions, from cells that cover the motions."""
     programs, single = Programs(rest), Single(rest)
     cells, best, most, count = _cells(finger.span), None, np.inf, 0
@@ -112,8 +115,8 @@ def _of_all(rest: Rest, finger: Finger, many: int) -> End:
             best = min([*tried, *filter(None, [best])], key=_power)
             most, near = _power(best), _near(rest, best[1].points)
         low = _least_of(finger, cells, bounds.reshape(n, d + 1)[:, :d])
-        share = max(1 - float(low.min()) / most, SHARE)
-        cells = _halved(cells[low < most * (1 - SHARE)])
+        share = max(1 - float(low.min()) / most, close)
+        cells = _halved(cells[low < most * (1 - close)])
         if last or not len(cells):
             break
     mode, summit = best or _bottom(single, finger, middle[power.argmin()])

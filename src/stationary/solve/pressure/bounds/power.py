@@ -20,7 +20,7 @@ from stationary.solve.pressure.bounds.finger import (
     slowest,
     velocities,
 )
-from stationary.solve.pressure.bounds.least import least_power
+from stationary.solve.pressure.bounds.least import MANY, PATIENT, SHARE, least_power
 from stationary.solve.pressure.duals.certificate import in_balance
 from stationary.solve.pressure.envelope import field
 from stationary.solve.pressure.extremes.polish import Summit, joined
@@ -44,10 +44,14 @@ _EDGE = 1e-3
 _ROUND = 360
 
 
-def power_ends(scene: Scene) -> list[tuple[float, Mode, Summit]]:
-    """Return the least and the greatest power over all pressures, in weights times speeds."""
+def power_ends(scene: Scene, prove: float | None = None) -> list[tuple[float, Mode, Summit]]:
+    """Return the least and the greatest power over all pressures, in weights times speeds.
+
+    With `prove` the least is proven to this share of it, if that can be done.
+    """
     finger = Finger.of(scene.modes)
-    ends = least_power(scene.rest, finger), greatest_power(scene.rest, finger)
+    share, many = (SHARE, MANY) if prove is None else (prove, PATIENT)
+    ends = least_power(scene.rest, finger, share, many), greatest_power(scene.rest, finger)
     return [(power_of(summit), mode, summit) for mode, summit in ends]
 
 
@@ -62,7 +66,8 @@ def greatest_power(rest: Rest, finger: Finger) -> End:
         return _only_power(points, finger)
     every, start = finger.every, finger.start(rest)
     z = np.linalg.lstsq(every.free, start - every.base, rcond=None)[0]
-    twist, affine, masses, mode = start, np.zeros(3), np.zeros(len(points)), every
+    twist, affine = start, np.zeros(3)
+    masses, forces = np.zeros(len(points)), np.zeros(len(finger.rows))
     for turn in range(_TURNS if rest.radius else 1):
         affine, there, masses, forces = _central(finger, points, z)
         twist = every.base + every.free @ there
@@ -88,7 +93,7 @@ def _likely(finger: Finger, forces: np.ndarray) -> list[Mode]:
     *slide, stuck = finger.faces
     if not slide:
         return [stuck]
-    named = dict(zip(("slides forward", "slides back"), forces.tolist()))
+    named: dict[str, float] = dict(zip(("slides forward", "slides back"), forces.tolist()))
     slide.sort(key=lambda mode: -named[mode.name])
     sticks = forces.min() > _EDGE * forces.max()
     return [stuck, *slide] if sticks else [*slide, stuck]

@@ -9,6 +9,7 @@ motion with which it sticks; duals leave no pressure at any of them.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -30,16 +31,32 @@ _SIDES = 360
 _MIXED = np.linspace(0, np.pi / 2, 9)
 
 
-def proven(
-    scene: Scene, bounds: PressureBounds, functional: np.ndarray, rest: float, share: float
-) -> PressureBounds:
-    """Return bounds with what is proven of them."""
+def require_share(share: Any) -> None:
+    """Refuse what is no share by which a proven interval may be wider."""
     if isinstance(share, bool) or not (isinstance(share, (int, float)) and 0 < share < 1):
         raise StatementError(
             "how much wider the proven interval may be is no share.",
             f"Found prove={share!r}.",
             "Give a small number, as in prove=1e-6.",
         )
+
+
+def proven_power(bounds: PressureBounds, wide: float, share: float) -> PressureBounds:
+    """Return bounds of the power, of which the lower end is proven to a share of it."""
+    outer = bounds.low - wide * bounds.low, bounds.high
+    if wide <= share and all(d and d.scope for d in (bounds.proof.low, bounds.proof.high)):
+        status = Status("proven", "duals at each end hold for every pressure")
+    else:
+        words = f"proven is the wider interval {outer[0]:.8g} … {outer[1]:.8g} only"
+        status = Status(str(bounds.status), words)
+    return replace(bounds, outer=outer, status=status)
+
+
+def proven(
+    scene: Scene, bounds: PressureBounds, functional: np.ndarray, rest: float, share: float
+) -> PressureBounds:
+    """Return bounds with what is proven of them."""
+    require_share(share)
     duals = bounds.proof.low, bounds.proof.high
     if all(d is not None and d.scope == "every pressure" for d in duals) and len(scene.modes) == 1:
         words = "one dual at each end holds for every pressure"

@@ -115,6 +115,9 @@ def _judged(
     rests = at_rest(summit.twist, x) & (m > 0)
     if rests.any():
         low = min(low, float((plain - np.hypot(push[:, 0], push[:, 1]))[rests].min()) / size)
+    if mode.guard is not None:
+        # It slips to its side: the other edge of the cone gives the motion no less.
+        left = max(left, -float(mode.guard @ summit.twist) / size)
     if kind == "extreme" and functional is not None:
         off = off_stationary(rest, mode, summit, ways, witness, affine, functional)
         left = max(left, off / size)
@@ -126,6 +129,8 @@ def _judged(
         words = (f"not certified: f is as low as {low:.1e}, and conditions are off by {left:.1e}; "
                  "bounded by a search")  # fmt: skip
     scope = _SCOPE.get(kind, "small changes") if good else ""
+    if kind == "power" and good and (mode.cone or mode.guard is not None):
+        words += ", and no force in the cone of the finger gives it more than it gives this motion"
     if kind == "less" and good and summit.share <= _LEFT:
         scope = "every pressure"
     if kind == "line" and mode.cone and good:
