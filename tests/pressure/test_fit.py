@@ -230,6 +230,30 @@ def smooth_trial(rng, outline, count):
     return np.mean((low <= 1) & (high >= 1)), np.mean((first <= centre) & (centre <= last))
 
 
+NOTCHED = [(-0.05, -0.04), (0.05, -0.04), (0.05, 0.04), (0.035, 0.04), (0.035, -0.02),
+           (-0.035, -0.02), (-0.035, 0.04), (-0.05, 0.04)]  # fmt: skip
+
+
+def test_the_centre_of_a_part_that_lifts_off_is_off_by_less_than_its_error():
+    # Pressure that is linear where the part touches bends along one line: smoothing takes it away.
+    part, rng = st.slider(outline=NOTCHED, weight=1.0), np.random.default_rng(0)
+    off = []
+    for turn in (-0.8, 2.6, 4.1):
+
+        def pressure(x, y, turn=turn):
+            return np.maximum(1 + 32 * (np.cos(turn) * x + np.sin(turn) * y), 0.0)
+
+        lifted = st.slider(outline=NOTCHED, pressure=pressure, count=900)
+        known = st.limit_surface(lifted, count=8)
+        pushes = measured(rng, known.points, known.weights / known.weights.sum(), 24)
+        fit = st.fit_pressure(part, pushes=pushes, noise=(NOISE[0], NOISE[2]))
+        centre = known.weights @ known.points / known.weights.sum()
+        error = np.diff(fit.centre_interval, axis=1)[:, 0] / (2 * 1.96)
+        off.append((fit.centre - centre) / error)
+    # Motions without noise: all that it is off was smoothed away.
+    assert np.abs(off).max() < 1
+
+
 @pytest.mark.slow
 def test_intervals_of_a_smooth_pressure_hold_what_it_smooths_away():
     rng = np.random.default_rng(0)

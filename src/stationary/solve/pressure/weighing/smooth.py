@@ -1,8 +1,11 @@
 """A smooth pressure over an area: shapes that it is made of, and how smooth the motions say it is.
 
 Of all pressures that explain the motions, smooth ones are the more likely: their second differences
-are taken as random, of a size that makes the measured motions most likely (empirical Bayes). What
-this smooths away is part of the intervals, which hold on the average over the area (Wahba 1983).
+are taken as random, and how large they are as likely as that makes the measured motions (empirical
+Bayes). What this smooths away is part of the intervals, which hold on the average over the area
+(Wahba 1983). Parts that lift off the table have a pressure that bends along a line only, and there
+by far more than on the average: a fit is less smooth than is likeliest, so that what it smooths
+away is little beside its errors.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ _DEGREE = 6
 _LEAST = 1e-4
 # Sizes of second differences that are tried, in mean pressures.
 _SIZES = np.geomspace(1e-3, 1e2, 51)
+# By so many of them, a factor of three, second differences are taken larger than is likely.
+_LARGER = 5
 
 
 def shapes(points: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -60,7 +65,7 @@ def _differences(side: int) -> list[np.ndarray]:
 
 @dataclass(frozen=True)
 class Smoothness:
-    """How smooth a pressure is: what second differences count, how likely that is, and the fit.
+    """How smooth a pressure is: what second differences count, for how much, and the fit.
 
     Attributes
     ----------
@@ -78,7 +83,7 @@ class Smoothness:
 
     @property
     def likeliest(self) -> float:
-        """What second differences count most likely."""
+        """What second differences count for most."""
         return float(self.stiffness[self.share.argmax()])
 
     def covariance(self, variance: float) -> np.ndarray:
@@ -92,7 +97,7 @@ class Smoothness:
 def smoothness(
     r: np.ndarray, J: np.ndarray, bent: np.ndarray, bends: np.ndarray, known: bool
 ) -> Smoothness:
-    """Return how likely the motions make each size of second differences.
+    """Return how likely the motions make each size of second differences, and larger ones instead.
 
     `r` and `bent` are what is left of the motions and the second differences, `J` and `bends` how
     they change with the unknowns. Where errors of the motions are not `known`, they are what is
@@ -117,4 +122,6 @@ def smoothness(
         steps.append(step)
         covariances.append((V / s) @ V.T)
     share = np.exp(np.array(evidence) - max(evidence))
+    share = np.append(np.zeros(_LARGER), share)
+    share = np.append(share[: len(_SIZES) - 1], share[len(_SIZES) - 1 :].sum())
     return Smoothness(unit / _SIZES, share / share.sum(), np.array(steps), np.array(covariances))
