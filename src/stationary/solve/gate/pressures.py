@@ -186,9 +186,11 @@ def _moves(scene: Scene, v: np.ndarray, name: str, rtol: float) -> list[Finding]
     """Measure that a motion obeys constraints, and does not enter what pushes."""
     A, b, G, g, *_ = scene.rows
     shares: list[tuple[float, float, float]] = []
+    # Each velocity is as sharp as what pushes is seen in it: all parts of a row may be rounding.
+    fast = np.abs(v) + scene.speed * np.abs(scene.rates).max(axis=1)
     for rows, rate in ((A, b), (G, g)):
         if len(rows):
-            size = np.abs(rows) @ np.abs(v) + np.abs(rate)
+            size = np.abs(rows) @ fast + np.abs(rate)
             left = np.abs(rows @ v + rate)
             shares += zip((left / np.maximum(size, 1e-300)).tolist(), left.tolist(), size.tolist())
     _, off, size = max(shares, key=lambda k: (k[0] != k[0], k[0]))

@@ -43,6 +43,8 @@ from stationary.solve.pressure.support import WEIGHT, Rest
 SHARE = 1e-6
 # Cells this small, as angles, are gone down from to the bottom of their valley.
 _SMALL = 0.05
+# How often cells are halved: smaller ones are rounding.
+_DEPTH = 150
 # Valleys that are gone down at the end, and how alike two directions of one are, as a cosine.
 _STARTS, _ALIKE = 3, 0.98
 # How often columns move to where they are best.
@@ -96,8 +98,8 @@ def _of_all(rest: Rest, finger: Finger, close: float, many: int) -> End:
     """Return the least power of all pressures and motions, from cells that cover the motions."""
     programs, single = Programs(rest), Single(rest)
     cells, best, most, count = _cells(finger.span), None, np.inf, 0
-    share, near = 1.0, np.zeros((2, 0))
-    while True:
+    share, near, slow = 1.0, np.zeros((2, 0)), finger.every.base
+    for depth in range(_DEPTH):
         n, d, _ = cells.shape
         middle = cells.mean(axis=1)
         middle /= np.linalg.norm(middle, axis=1, keepdims=True)
@@ -105,10 +107,12 @@ def _of_all(rest: Rest, finger: Finger, close: float, many: int) -> End:
         rounds = _ROUNDS if best else 0
         bounds, values = _bounded(programs, about, aims.reshape(-1, 3), near, rounds)
         power = finger.speeds(middle) * values.reshape(n, d + 1)[:, d]
-        most, count = min(most, float(power.min())), count + d * n
+        if power.min() < most:
+            most, slow = float(power.min()), middle[power.argmin()]
         small = np.linalg.norm(cells[:, 0] - cells[:, -1], axis=1).max() < _SMALL
-        last = n > many or d == 1
-        if (best is None and small) or last or (best and power.min() < _power(best) * (1 - _LOWER)):
+        count += d * n
+        last = n > many or d == 1 or depth == _DEPTH - 1
+        if last or (best is None and small) or (best and most < _power(best) * (1 - _LOWER)):
             # Of the cells that are left the lowest, and others far from it before it ends.
             lows = _apart(middle, power, _STARTS if last else 1)
             tried = [_bottom(single, finger, k) for k in middle[lows]]
@@ -119,7 +123,7 @@ def _of_all(rest: Rest, finger: Finger, close: float, many: int) -> End:
         cells = _halved(cells[low < most * (1 - close)])
         if last or not len(cells):
             break
-    mode, summit = best or _bottom(single, finger, middle[power.argmin()])
+    mode, summit = best or _bottom(single, finger, slow)
     return mode, replace(summit, count=count, share=share)
 
 
