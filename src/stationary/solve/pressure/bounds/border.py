@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from stationary.solve.pressure.programs.programs import Answers, Programs, centres
+from stationary.solve.pressure.programs.programs import Answers, Programs
 from stationary.solve.pressure.region import Mode
 
 _FAR = 1e6
-# Of sizes of the part: centres of rotation beyond see all of the border in one direction.
-_BEYOND = 1e3
 # What rests is held in any direction: columns of as many as tell an end to half a percent.
 _TURN = np.arange(32) * (np.pi / 16)
 _AROUND = np.stack([np.cos(_TURN), np.sin(_TURN)], axis=1)
@@ -42,23 +40,11 @@ class Border:
         # A finger that would have to pull does not push: as good as far outside.
         drive = np.where(drive > 0, drive, np.inf)
         way, other = (w - (w @ force / drive)[:, None] * twists for w in (way, other))
-        more = self._passing(twists)
+        more = self.programs.passing(twists)
         if rounds:
             return self.programs.refined(twists, way, other, rounds=rounds, more=more)
         grips = np.broadcast_to(_AROUND, (len(angles), *_AROUND.shape))
         return self.programs.least(twists, way, other, near, more, grips)
-
-    def _passing(self, twists: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return places of further columns, where the border passes by the centre of rotation.
-
-        There directions change within its distance, however short: once the centre leaves the part,
-        an edge next to it does what was done at rest.
-        """
-        rest = self.programs.rest
-        if rest.feet:
-            return None
-        q = centres(twists)
-        return rest.passing(np.where(np.abs(q) < _BEYOND, q, _BEYOND))
 
     def reach(self, angles: np.ndarray) -> np.ndarray:
         """Return how far the set goes along rays."""

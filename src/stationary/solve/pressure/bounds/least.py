@@ -52,9 +52,8 @@ _ROUNDS = 2
 # Columns closer and closer to an atom, in how far apart those of the grid are.
 _CLOSER = 3.0 ** -np.arange(20)
 _CLOSER = np.concatenate([-_CLOSER, [0.0], _CLOSER])
-# Of sizes of the part: centres of rotation beyond see all of the border in one direction, and
-# places closer than this to an edge are on it.
-_FAR, _ON = 1e3, 1e-9
+# Places closer than this to an edge, in sizes of the part, are on it.
+_ON = 1e-9
 #: More cells than this are not divided, and more than these where a proof is asked for.
 MANY, PATIENT = 200, 4000
 # Of their power: valleys that are lower by less are the same.
@@ -159,12 +158,11 @@ def _bounded(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return what ⟨aim·v̂⟩ is at least over all pressures, and what one of them has."""
     rest, q = programs.rest, centres(about)
-    more = None
-    if not rest.feet:
-        # Where the border passes by centres of rotation, and by the atoms of the least so far.
-        beside = rest.passing(np.where(np.abs(q) < _FAR, q, _FAR))
+    more = programs.passing(about)
+    if more is not None:
+        # And where it passes by the atoms of the least so far.
         edges, along = (np.broadcast_to(k, (len(q), len(k))) for k in near)
-        more = np.hstack([beside[0], edges.astype(int)]), np.hstack([beside[1], along])
+        more = np.hstack([more[0], edges.astype(int)]), np.hstack([more[1], along])
     answers = programs.refined(about, aims, np.zeros_like(aims), rounds=rounds, more=more)
     low = lowest(rest, about, aims, answers.affine).min(axis=1)
     inside = rest.contain(q)

@@ -35,7 +35,7 @@ class _Duals:
         self.angles = angles
         line = pencil.line(value)
         self.twists = line.at(angles)
-        answers = pencil.ask(self.twists, exact=rounds > 0, rounds=rounds)
+        answers = pencil.ask(self.twists, rounds)
         across, along = pencil.ways(self.twists[:1])
         self.across, self.along = across[0], along[0]
         self.dual = answers.dual

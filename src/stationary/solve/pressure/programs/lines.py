@@ -146,12 +146,10 @@ class Pencil:
         near, wide = _slowest(v[0], v[1])
         return angles + (near[:, None] + wide[:, None] * _BESIDE).ravel().tolist()
 
-    def ask(self, twists: np.ndarray, exact: bool = False, near=None, rounds=12) -> Answers:
-        """Solve the programs of motions along a line."""
-        aims, rows = self.ways(twists)
-        if exact:
-            return self.programs.refined(twists, aims, rows, rounds=rounds)
-        return self.programs.least(twists, aims, rows, near)
+    def ask(self, twists: np.ndarray, rounds: int) -> Answers:
+        """Solve the programs of motions along a line, with columns that move."""
+        return self.programs.refined(twists, *self.ways(twists), rounds=rounds,
+                                     more=self.programs.passing(twists))  # fmt: skip
 
     def way(self, twist: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the same at a single motion."""

@@ -29,6 +29,8 @@ CAP, _FAR = 1e3, 0.05
 _EIGHT = np.arange(8) * (np.pi / 4)
 _CIRCLE = np.stack([np.cos(_EIGHT), np.sin(_EIGHT)], axis=1)
 _PIVOTS = 60
+# Of sizes of the part: centres of rotation beyond see all of the border in one direction.
+_BEYOND = 1e3
 # Columns beside one, in parts of how far apart they are.
 _ASIDE = np.array([-1.0, 0.0, 1.0, -0.2, 0.2])
 
@@ -119,6 +121,17 @@ class Programs:
                 one, two = far.argpartition(1)[:2].tolist()
                 held |= {one} if far[one] < 1e-9 * REACH else {one, two}
         return np.array(sorted(held), dtype=int)
+
+    def passing(self, twists: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return places of further columns, where the border passes by the centre of rotation.
+
+        There directions change within its distance, however short: once the centre leaves the part,
+        an edge next to it does what was done at rest.
+        """
+        if self.rest.feet:
+            return None
+        q = centres(twists)
+        return self.rest.passing(np.where(np.abs(q) < _BEYOND, q, _BEYOND))
 
     def least(
         self, twists: np.ndarray, aims: np.ndarray, rows: np.ndarray,
