@@ -250,11 +250,11 @@ def _aside(single: Single, finger: Finger, twist: np.ndarray) -> np.ndarray:
             way = np.sign(twist[2]) * np.array([y, -x, 1.0])
             return way * min(float(finger.speeds(way[None])[0]), 1e9)
 
-        found = minimize_scalar(
+        valley = minimize_scalar(
             lambda along: power_of(_lightest(single, turned(along))), method="bounded",
             bounds=(max(share - wide, 0.0), min(share + wide, 1.0)), options={"xatol": 1e-10},
         )  # fmt: skip
-        for along in (float(found.x), 0.0, 1.0):
+        for along in (float(valley.x), 0.0, 1.0):
             power = power_of(_lightest(single, turned(along)))
             if power < least:
                 best, least = turned(along), power
@@ -277,10 +277,10 @@ def _downhill(single: Single, mode: Mode, twist: np.ndarray) -> list[np.ndarray]
     if not len(z):
         return [mode.base]
     low = minimize(power, z, jac=True, method="BFGS", options={"gtol": _FLAT})
-    found = [mode.base + mode.free @ low.x]
-    for point in _lightest(single, found[0]).points:
+    bottoms = [mode.base + mode.free @ low.x]
+    for point in _lightest(single, bottoms[0]).points:
         # What is as good as at rest is so: it bends the power.
         P, Q, p, q = velocities(mode, point[None])
         z = np.linalg.lstsq(np.vstack([p, q]), -np.append(P, Q), rcond=None)[0]
-        found.append(mode.base + mode.free @ z)
-    return [k for k in found if keeps(mode, k[None])[0]]
+        bottoms.append(mode.base + mode.free @ z)
+    return [k for k in bottoms if keeps(mode, k[None])[0]]
