@@ -55,7 +55,7 @@ _CLOSER = np.concatenate([-_CLOSER, [0.0], _CLOSER])
 # Places closer than this to an edge, in sizes of the part, are on it.
 _ON = 1e-9
 #: More cells than this are not divided, and more than these where a proof is asked for.
-MANY, PATIENT = 200, 4000
+MANY, PATIENT = 100, 4000
 # Of their power: valleys that are lower by less are the same.
 _LOWER = 1e-9
 # What is as good as least, in weights times speeds, and what is left of a slope there.

@@ -128,7 +128,9 @@ def _central(
         beyond = walls @ u + depth
         # The slope and the bend of −log of the room in each cone, and beyond the faces.
         one, two, three = (k[:, None] * s * (2 / room)[:, None] for k, s in zip(here, slopes))
-        g = np.vstack([two + three - one, -walls / beyond[:, None]])
+        g = two + three - one
+        if len(walls):
+            g = np.vstack([g, -walls / beyond[:, None]])
         bends = [(s.T * (2 / room)) @ s for s in slopes]
         H, fall = g.T @ g + bends[1] + bends[2] - bends[0], g.sum(axis=0)
         fall[0] += 1 / share
