@@ -19,6 +19,7 @@ from stationary.solve.linear import (
     Saddle,
     graded_eigenvalues,
     independent_rows,
+    null_rows,
     orthonormal,
     shared_multipliers,
     tangent_basis,
@@ -38,6 +39,9 @@ _NEAREST, _FARTHEST = 1e-8, 0.1
 # Last digits within which a place of rest may lie beside the true one.
 _PLACE = 256
 
+# How many times those an energy is looked at whose length they hide.
+_BEYOND = 2.0**32
+
 # Mixtures of flat directions that are looked along, at most.
 _MIXED = 64
 
@@ -46,6 +50,9 @@ _FEW = 3
 
 # How far along a family another equilibrium is looked for, relative to the extent of a point.
 _MOVES = (1e-2, 1e-3)
+
+# Steps in which what lies across a valley is balanced.
+_MOST_RELAXATIONS = 12
 
 # Last digits by which a stiffness is known: sums of many terms lose a few.
 _DIGITS = 16
@@ -188,12 +195,8 @@ class Examination:
         best = place = Place(search, self.q, self.lam[self.kept], active)
         lowest = first = search.left_over(place)
         for _ in range(4):
-            known = np.concatenate([-place.c, np.zeros(flat.shape[1])])
-            rows = sparse.vstack([place.A, flat.T]).tocsc()
-            move, minus = Saddle(place.H, rows).solve(-place.left, known)
-            place = Place(
-                search, search.moved(place.q, move), place.lam - minus[: len(place.lam)], active
-            )
+            move, minus = self._across(place, flat)
+            place = Place(search, search.moved(place.q, move), place.lam - minus, active)
             if not place.finite or not search.left_over(place) < lowest:
                 break
             best, lowest = place, search.left_over(place)
@@ -210,41 +213,94 @@ class Examination:
         """Whether the forces have a potential."""
         return self.search.stated or self.search.conservative(self.q)
 
-    @cached_property
+    @property
     def lower(self) -> np.ndarray | None:
-        """A configuration nearby with less energy, or None at a minimum.
+        """A configuration nearby with less energy, or None where none was found."""
+        return self._looked[0]
+
+    @cached_property
+    def _looked(self) -> tuple[np.ndarray | None, np.ndarray]:
+        """A configuration nearby with less energy, and which of the unclear ways stay level.
 
         Directions with a stiffness that is negative or next to nothing are followed to both sides
         until the energy differs by more than its rounding.
         """
+        level = np.zeros(int(self._unclear.sum()), dtype=bool)
         if not self.conservative or not np.all(np.isfinite(self.hessian.data)):
+            return None, level
+        unclear = np.flatnonzero(self._unclear[self._looked_along])
+        for k, (way, off) in enumerate(self.weak):
+            found = [self._along(side, off) for side in (way, -way)]
+            if min(rise for rise, _ in found) < 0:
+                return min(found, key=lambda pair: pair[0])[1], level
+            level[unclear == k] = not all(rise for rise, _ in found)
+        return None, level
+
+    @cached_property
+    def hidden(self) -> np.ndarray | None:
+        """A way along which rounding hides what forces do; None where none is.
+
+        None can be told from zero there, and there is no family either.
+        """
+        if self.lower is not None or not np.all(np.isfinite(self.hessian.data)):
             return None
-        descents: list[tuple[float, np.ndarray]] = []
-        for way, off in self.weak:
-            for side in (way, -way):
-                rise, there = self._along(side, off)
-                if rise < 0:
-                    descents.append((rise, there))
-            if descents:
-                break
-        return min(descents, key=lambda pair: pair[0])[1] if descents else None
+        if self.conservative:
+            ways = self.smallest[1][:, self._unclear].T[self._looked[1]]
+        else:
+            ways = self._pushed_by_nothing
+        if not len(ways):
+            return None
+        flat = orthonormal(ways.T)
+        return next((way for way in ways if not self._slides(way, flat)), None)
+
+    @property
+    def _pushed_by_nothing(self) -> np.ndarray:
+        """Ways along which forces do not change, one per row; they need not have an energy."""
+        if not self.saddle.dense:
+            return np.zeros((0, len(self.q)))
+        D = self._moves
+        Z = tangent_basis(self.limits[1] @ sparse.diags(D))
+        K = Z.T @ (D[:, None] * self.hessian.toarray() * D) @ Z
+        return null_rows(K, SOFTEST) @ Z.T * D if K.size else np.zeros((0, len(self.q)))
+
+    @cached_property
+    def _unclear(self) -> np.ndarray:
+        """Which of the smallest stiffnesses are rounding."""
+        return np.abs(self.smallest[0]) <= self.rounding
+
+    @cached_property
+    def _reach(self) -> tuple[np.ndarray, float]:
+        """Lengths beside the largest of them, whose squares are numbers in every unit, and that."""
+        reach = self.search.neighbourhood(self.q)
+        unit = float(np.max(reach, initial=0.0)) or 1.0
+        return reach / unit, unit
+
+    @cached_property
+    def _soft(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """Which of the smallest stiffnesses do not tell; all, per square of the largest move.
+
+        Measured so, a slow mode of many coordinates is no weak one. Beside them the share of the
+        stiffest below which one is suspicious.
+        """
+        values, vectors = self.smallest
+        reach, _ = self._reach
+        stiffest = np.maximum(self.search.stiffest, self.saddle.stiffness / self._moves**2)
+        share = _SUSPICIOUS if self.saddle.dense else _SUSPICIOUS_LARGE
+        least = share * float(np.max(stiffest * reach**2, initial=0.0))
+        values = values / np.abs(vectors / reach[:, None]).max(axis=0, initial=1e-300) ** 2
+        return self._unclear | (values <= least), values, least
+
+    @property
+    def _looked_along(self) -> np.ndarray:
+        """Which of the softest ways the energy is looked at along: along a family it is level."""
+        some, unclear = self._soft[0], self._unclear
+        return some & ~unclear if unclear.any() and len(self.free) == unclear.sum() else some
 
     @cached_property
     def weak(self) -> list[tuple[np.ndarray, float]]:
         """Directions in which the stiffness does not tell, and how far off the balance may be."""
-        values, vectors = self.smallest
-        unclear = np.abs(values) <= self.rounding
-        reach = self.search.neighbourhood(self.q)
-        # Lengths beside the largest of them: their squares are numbers in every unit.
-        unit = float(np.max(reach, initial=0.0)) or 1.0
-        reach = reach / unit
-        stiffest = np.maximum(self.search.stiffest, self.saddle.stiffness / self._moves**2)
-        stiffest = float(np.max(stiffest * reach**2, initial=0.0))
-        # Per square of the largest move: a slow mode of many coordinates is no weak one.
-        values = values / np.abs(vectors / reach[:, None]).max(axis=0, initial=1e-300) ** 2
-        share = _SUSPICIOUS if self.saddle.dense else _SUSPICIOUS_LARGE
-        some = unclear | (values <= share * stiffest)
-        values, vectors, unclear = values[some], vectors[:, some], unclear[some]
+        (reach, unit), (_, values, least), some = self._reach, self._soft, self._looked_along
+        values, vectors, unclear = values[some], self.smallest[1][:, some], self._unclear[some]
         left = self.search.forces(self.q)[0] - self.limits[1].T @ self.lam
         vectors = vectors / np.abs(vectors / reach[:, None]).max(axis=0, initial=1e-300)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -253,7 +309,7 @@ class Examination:
         first = np.argmax(np.abs(vectors / reach[:, None]) > 0.9, axis=0)
         vectors = vectors * np.sign(vectors[first, np.arange(len(values))])
         ways = [(way, float(o)) for way, o in zip(vectors.T, off)]
-        flat = np.flatnonzero(unclear | (np.abs(values) <= share * stiffest))
+        flat = np.flatnonzero(unclear | (np.abs(values) <= least))
         if len(flat) > 1:
             # Where several are flat, the energy may fall between them.
             many = min(8 * len(flat), _MIXED)
@@ -280,22 +336,69 @@ class Examination:
         Where it falls, it is followed as far as it goes on falling, or as the point is large.
         """
         way = way / np.abs(way / self.search.neighbourhood(self.q)).max()
-        # A place is known to some of its last digits: what falls within those tells nothing.
-        along = int(np.argmax(np.abs(way / self.search.neighbourhood(self.q))))
-        known = _PLACE * np.spacing(np.abs(self.q[along])) / np.abs(way[along])
+        known = self._known(way)
         step = max(_NEAREST, min(100 * off, 1e-3), known)
-        lowest, farthest = (0.0, self.q), 1.0
+        # Where something is so stiff that all other lengths are lost in those digits, beyond them.
+        lowest, farthest, stride = (0.0, self.q), max(1.0, _BEYOND * known), 4.0
         while step < farthest:
             there = self.search.onto(self.q + step * way, self.active)
             if there is None or self._through(there):
                 break
             rise = self._rise(there)
+            if rise > self._noise:
+                # What is straight may climb the side of a valley that falls.
+                there = self._relaxed(there)
+                if there is None:
+                    break
+                rise = self._rise(there)
+                # Of large systems that takes long.
+                stride = 4.0 if self.saddle.dense else 64.0
             if rise > self._noise or rise >= lowest[0] and lowest[0]:
                 return (rise, there) if not lowest[0] else lowest
             if rise < -self._noise:
                 lowest, farthest = (rise, there), max(_FARTHEST, 16 * step)
-            step *= 4
+            step *= stride
         return lowest
+
+    def _known(self, way: np.ndarray) -> float:
+        """Return which share of a way the last digits of a place hide: falls within tell nothing."""
+        along = int(np.argmax(np.abs(way / self.search.neighbourhood(self.q))))
+        return float(_PLACE * np.spacing(np.abs(self.q[along])) / np.abs(way[along]))
+
+    def _relaxed(self, q: np.ndarray) -> np.ndarray | None:
+        """Return the place beside one at which what lies across all that is next to flat balances.
+
+        None where no digits are left to find it.
+        """
+        search, active, lam = self.search, self.active[self.kept], self.lam[self.kept]
+        if not len(active) and not self.saddle.stiffness.any():
+            return q
+        flat = orthonormal(self.smallest[1][:, self._soft[0]])
+        # More flat ways than were looked for stay where they are.
+        crowd = self.inertia[2] > self._unclear.sum()
+        for _ in range(_MOST_RELAXATIONS):
+            place = Place(search, q, lam, active)
+            if not place.finite:
+                return None
+            move, minus = self._across(place, flat, _SUSPICIOUS_LARGE * crowd)
+            if abs(float(place.left @ move)) <= self._noise:
+                return q
+            q, lam = search.moved(q, move), lam - minus
+        return None
+
+    @staticmethod
+    def _across(place: Place, flat: np.ndarray, held: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """Return the step of Newton's method across some directions, of place and multipliers.
+
+        Every coordinate is `held` by such a share of its stiffness.
+        """
+        known = np.concatenate([-place.c, np.zeros(flat.shape[1])])
+        saddle = Saddle(place.H, sparse.vstack([place.A, flat.T]).tocsc())
+        if held:
+            stiff = saddle.stiffness
+            saddle = saddle.shifted(held * np.where(stiff > 0, stiff, stiff.max() or 1.0))
+        move, minus = saddle.solve(-place.left, known)
+        return move, minus[: len(place.lam)]
 
     def _rise(self, there: np.ndarray) -> float:
         """Change of the energy, corrected for what is left of the constraints."""
@@ -331,8 +434,7 @@ class Examination:
     @cached_property
     def free(self) -> np.ndarray:
         """Directions in which the system can be moved and still rests, one per row."""
-        values, vectors = self.smallest
-        flat = vectors[:, np.abs(values) <= self.rounding]
+        flat = self.smallest[1][:, self._unclear]
         flat = flat if self._alike else orthonormal(flat)
         ways = flat.T
         if len(ways) > _FEW:
@@ -349,16 +451,19 @@ class Examination:
         return ways[chosen]
 
     def _slides(self, way: np.ndarray, flat: np.ndarray) -> bool:
-        """Tell whether there is another equilibrium in a direction: a family, no flat minimum.
+        """Tell whether there are equilibria to both sides of one: a family, no flat minimum.
 
         A long way may fold what is made of many short parts: then a shorter one tells as well.
         """
-        return any(self._slides_by(share, way, flat) for share in _MOVES)
+        sides = way, -way
+        return all(any(self._slides_by(share, x, flat) for share in _MOVES) for x in sides)
 
     def _slides_by(self, share: float, way: np.ndarray, flat: np.ndarray) -> bool:
         search, active = self.search, self.active[self.kept]
-        reach = search.neighbourhood(self.q)
-        q = search.moved(self.q, share * way / np.abs(way / reach).max())
+        way = way / np.abs(way / search.neighbourhood(self.q)).max()
+        known = self._known(way)
+        # Within the last digits of a place all of it is level.
+        q = search.moved(self.q, share * (_BEYOND * known if known > share else 1.0) * way)
         lam = self.lam[self.kept]
         for _ in range(12):
             place = Place(search, q, lam, active)
@@ -368,18 +473,19 @@ class Examination:
                 # No energy changes along a family, however stiff what lies across it is.
                 return not self.conservative or abs(self._rise(q)) <= self._noise
             # Across the flat directions only: along them a flat minimum would be found again.
-            rows = sparse.vstack([place.A, flat.T])
-            known = np.concatenate([-place.c, np.zeros(flat.shape[1])])
-            move, minus = Saddle(place.H, rows.tocsc()).solve(-place.left, known)
-            q, lam = search.moved(q, move), lam - minus[: len(lam)]
+            move, minus = self._across(place, flat)
+            q, lam = search.moved(q, move), lam - minus
         return False
 
     # -- the result -------------------------------------------------------------------------------
 
     @cached_property
     def minimum(self) -> bool | None:
-        """Whether the energy has a minimum there; None where the forces have none."""
-        return self.inertia[1] == 0 and self.lower is None if self.conservative else None
+        """Whether the energy has a minimum there; None where forces have none or rounding hides it."""
+        if not self.conservative:
+            return None
+        least = self.inertia[1] == 0 and self.lower is None
+        return None if least and self.hidden is not None else least
 
     @cached_property
     def frozen(self) -> str | None:
@@ -392,7 +498,20 @@ class Examination:
         K, A = self.hessian, self.limits[1]
         above, below, level = self.inertia
         maximum = self.conservative and below > 0 and not above and not level
-        return judged(self.search, self.q, K, A, self.minimum, self.frozen, maximum)
+        word = judged(self.search, self.q, K, A, self.minimum, self.frozen, maximum)
+        if self.hidden is None or word in (Stability.SADDLE, Stability.FLUTTER):
+            return word
+        return Status(Stability.UNDECIDED, self._hides(self.hidden))
+
+    def _hides(self, way: np.ndarray) -> str:
+        """Say along which coordinates rounding hides what forces do."""
+        shares = np.abs(way) / self.search.moves(self.q)
+        largest = np.argsort(-shares, kind="stable")[:_FEW]
+        named = [self.search.layout.name(int(i)) for i in largest if shares[i] > 0.1 * shares.max()]
+        return (
+            f"what forces do along {', '.join(repr(name) for name in named)} is lost in the rounding "
+            "of stiffer ones: state those as constraints"
+        )
 
     def _potential(self) -> float | None:
         """Return the energy of forces that have one though none is stated: their work from q = 0.
