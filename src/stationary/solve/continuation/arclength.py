@@ -50,14 +50,15 @@ class Trail:
     ----------
     points : ndarray
         Unknowns and the parameter, one point per row.
-    growing : ndarray of int
-        Number of growing modes at each.
+    growing, unclear : ndarray of int
+        Number of growing modes at each, and of those whose rate is rounding.
     status : Status
         Why it ends.
     """
 
     points: np.ndarray
     growing: np.ndarray
+    unclear: np.ndarray
     status: Status
 
     def __len__(self) -> int:
@@ -207,7 +208,8 @@ class Follower:
         # Exactly, where a limit of the span is meant; and what is zero but for its rounding.
         for edge in (*self.curve.span, 0.0):
             points[np.abs(points[:, -1] - edge) <= self._digit(edge), -1] = edge
-        return Trail(points, np.array([c[0] for c in counts]), status), side_branches
+        growing, unclear = np.array([(c[0], c[3]) for c in counts]).T
+        return Trail(points, growing, unclear, status), side_branches
 
     def _digit(self, value: float) -> float:
         """Return the last digits of a value of the parameter."""
@@ -590,5 +592,6 @@ def _joined(one: Trail, other: Trail) -> Trail:
     return Trail(
         np.vstack([other.points[::-1], one.points[1:]]),
         np.concatenate([other.growing[::-1], one.growing[1:]]),
+        np.concatenate([other.unclear[::-1], one.unclear[1:]]),
         status,
     )

@@ -16,15 +16,15 @@ from stationary.model.system import System
 from stationary.result.diagram import Branch, Diagram, Special
 from stationary.result.equilibrium import Equilibrium
 from stationary.solve.arguments import quiet
-from stationary.solve.continuation.arclength import Follower
+from stationary.solve.continuation.arclength import Follower, Trail
 from stationary.solve.continuation.equilibrium_curve import EquilibriumCurve
 from stationary.solve.gate.claims import passed
 from stationary.solve.inertia import require_system
 from stationary.solve.rest.stability import frozen_at
 from stationary.solve.rest.statics import refuse_contacts, statics
 
-# Most points on a branch.
-_MOST_POINTS = 5000
+# Most points on a branch, and how many are looked at where growth rates do not tell.
+_MOST_POINTS, _LOOKS = 5000, 3
 
 
 @quiet
@@ -121,7 +121,7 @@ def _diagram(curve: EquilibriumCurve, follower: Follower) -> Diagram:
             parameter=trail.points[:, -1],
             q=trail.points[:, :n],
             lam=trail.points[:, n:-1],
-            unstable=trail.growing if first.stable is not None else np.full(len(trail), -1),
+            unstable=trail.growing if _told(curve, trail) else np.full(len(trail), -1),
             status=trail.status,
         )
         for trail in follower.trails
@@ -141,6 +141,20 @@ def _diagram(curve: EquilibriumCurve, follower: Follower) -> Diagram:
     special.sort(key=lambda s: (s.parameter, tuple(s.q)))
     frozen = first.frozen and frozen_at(first.t, first.frozen, None)
     return Diagram(curve.system, curve.parameter, branches, special, curve.params, frozen)
+
+
+def _told(curve: EquilibriumCurve, trail: Trail) -> bool:
+    """Tell whether growth rates say what is stable along a branch.
+
+    Where most of them are rounding, as along a family, statics must say the same of some points.
+    """
+    if curve.first.stable is None:
+        return False
+    unclear = np.flatnonzero(trail.unclear)
+    if 2 * len(unclear) <= len(trail):
+        return True
+    some = unclear[(len(unclear) * np.arange(1, _LOOKS + 1)) // (_LOOKS + 1)]
+    return all(curve.stable(trail.points[i]) is bool(trail.growing[i] == 0) for i in some)
 
 
 def _parameter_name(system: System, parameter: Any) -> str:

@@ -16,6 +16,7 @@ from stationary.lower.inputs import lowered
 from stationary.model.kinematics import PLAIN, Kinematics
 from stationary.model.system import System
 from stationary.result.equilibrium import Equilibrium
+from stationary.result.stability import Stability
 from stationary.solve.linear import tangent_basis
 from stationary.solve.rest.search import Search, search_of
 from stationary.solve.rest.stability import inertia_and_damping_graph, rates_of
@@ -76,12 +77,13 @@ class AbstractCurve(ABC):
         w = self.kinematics.nearest(w, to)
         return w + np.where(periods > 0, np.round((to - w) / whole), 0.0) * periods
 
-    def growing(self, w: np.ndarray) -> tuple[int, float, float]:
-        """Return the number of growing modes, and rate and frequency of the fastest that swings.
+    def growing(self, w: np.ndarray) -> tuple[int, float, float, int]:
+        """Return the number of growing modes, rate and frequency of the fastest that swings.
 
-        Where the number changes by two, a Hopf point is looked for.
+        Where the number changes by two, a Hopf point is looked for. Last comes the number of modes
+        whose rate is rounding.
         """
-        return 0, -np.inf, 0.0
+        return 0, -np.inf, 0.0, 0
 
     def stiffnesses(self, w: np.ndarray) -> np.ndarray:
         """Return numbers that go through zero where branches meet two at a time."""
@@ -330,15 +332,28 @@ class EquilibriumCurve(AbstractCurve):
 
     # -- what the points tell ---------------------------------------------------------------------
 
-    def growing(self, w: np.ndarray) -> tuple[int, float, float]:
-        """Return the number of growing modes, and rate and frequency of the fastest that swings."""
+    def growing(self, w: np.ndarray) -> tuple[int, float, float, int]:
+        """Return the number of growing modes, rate and frequency of the fastest that swings.
+
+        Last comes the number of modes whose rate is rounding.
+        """
         rates, moved = self._rates(w)
         unstable = int(np.sum(np.real(rates) > moved))
+        unclear = int(np.sum(np.abs(rates) <= moved))
         swinging = rates[np.abs(np.imag(rates)) > moved]
         if not len(swinging):
-            return unstable, -np.inf, 0.0
+            return unstable, -np.inf, 0.0, unclear
         top = swinging[np.argmax(np.real(swinging))]
-        return unstable, float(top.real), float(abs(top.imag))
+        return unstable, float(top.real), float(abs(top.imag)), unclear
+
+    def stable(self, z: np.ndarray) -> bool | None:
+        """Tell whether a point is stable, as statics does; None where that is not decided."""
+        q, lam, place = z[: self.n], z[self.n : -1], z[-1]
+        search = search_of(
+            self.system, self.params | {self.parameter: place}, self.inputs, self.first.t, "any"
+        )
+        search.prepare(q)
+        return Stability(str(search.examined(q, lam, self.active).stability)).stable
 
     def _rates(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return growth rates, and how far rounding may have moved each."""

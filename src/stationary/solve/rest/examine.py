@@ -39,8 +39,8 @@ _NEAREST, _FARTHEST = 1e-8, 0.1
 # Last digits within which a place of rest may lie beside the true one.
 _PLACE = 256
 
-# How many times those an energy is looked at whose length they hide.
-_BEYOND = 2.0**32
+# Lengths of which those are this share tell nothing: the energy is looked at many times beyond.
+_HIDDEN, _BEYOND = 1e-6, 2.0**48
 
 # Mixtures of flat directions that are looked along, at most.
 _MIXED = 64
@@ -50,6 +50,8 @@ _FEW = 3
 
 # How far along a family another equilibrium is looked for, relative to the extent of a point.
 _MOVES = (1e-2, 1e-3)
+# And how many times as far it is followed from there.
+_FURTHER = (1.0, 4.0, 16.0, 64.0)
 
 # Steps in which what lies across a valley is balanced.
 _MOST_RELAXATIONS = 12
@@ -336,10 +338,11 @@ class Examination:
         Where it falls, it is followed as far as it goes on falling, or as the point is large.
         """
         way = way / np.abs(way / self.search.neighbourhood(self.q)).max()
-        known = self._known(way)
+        # A place is known to some of its last digits: what falls within those tells nothing.
+        along = int(np.argmax(np.abs(way / self.search.neighbourhood(self.q))))
+        known = _PLACE * np.spacing(np.abs(self.q[along])) / np.abs(way[along])
         step = max(_NEAREST, min(100 * off, 1e-3), known)
-        # Where something is so stiff that all other lengths are lost in those digits, beyond them.
-        lowest, farthest, stride = (0.0, self.q), max(1.0, _BEYOND * known), 4.0
+        lowest, farthest, stride = (0.0, self.q), self._far, 4.0
         while step < farthest:
             there = self.search.onto(self.q + step * way, self.active)
             if there is None or self._through(there):
@@ -360,10 +363,18 @@ class Examination:
             step *= stride
         return lowest
 
-    def _known(self, way: np.ndarray) -> float:
-        """Return which share of a way the last digits of a place hide: falls within tell nothing."""
-        along = int(np.argmax(np.abs(way / self.search.neighbourhood(self.q))))
-        return float(_PLACE * np.spacing(np.abs(self.q[along])) / np.abs(way[along]))
+    @cached_property
+    def _far(self) -> float:
+        """How far the energy is looked at, beside what a place is judged by.
+
+        Where nothing tells a length, very far. Something may be so stiff that what it tells is no
+        longer than last digits: then far beyond those.
+        """
+        if not self.search.told:
+            return _BEYOND
+        digits = np.spacing(np.abs(self.q)) / self.search.neighbourhood(self.q)
+        share = float(np.max(digits, initial=0.0))
+        return 1.0 if share < _HIDDEN else max(1.0, _BEYOND * share)
 
     def _relaxed(self, q: np.ndarray) -> np.ndarray | None:
         """Return the place beside one at which what lies across all that is next to flat balances.
@@ -371,32 +382,33 @@ class Examination:
         None where no digits are left to find it.
         """
         search, active, lam = self.search, self.active[self.kept], self.lam[self.kept]
-        if not len(active) and not self.saddle.stiffness.any():
+        if self._crowd:
             return q
         flat = orthonormal(self.smallest[1][:, self._soft[0]])
-        # More flat ways than were looked for stay where they are.
-        crowd = self.inertia[2] > self._unclear.sum()
         for _ in range(_MOST_RELAXATIONS):
             place = Place(search, q, lam, active)
             if not place.finite:
                 return None
-            move, minus = self._across(place, flat, _SUSPICIOUS_LARGE * crowd)
+            move, minus = self._across(place, flat)
             if abs(float(place.left @ move)) <= self._noise:
                 return q
             q, lam = search.moved(q, move), lam - minus
         return None
 
-    @staticmethod
-    def _across(place: Place, flat: np.ndarray, held: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-        """Return the step of Newton's method across some directions, of place and multipliers.
+    @cached_property
+    def _crowd(self) -> bool:
+        """Whether there are more flat ways than were looked for."""
+        return self.inertia[2] > self._unclear.sum()
 
-        Every coordinate is `held` by such a share of its stiffness.
-        """
+    def _across(self, place: Place, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the step of Newton's method across some directions, of place and multipliers."""
         known = np.concatenate([-place.c, np.zeros(flat.shape[1])])
         saddle = Saddle(place.H, sparse.vstack([place.A, flat.T]).tocsc())
-        if held:
+        if self._crowd:
+            # Those that are not known stay where they are.
             stiff = saddle.stiffness
-            saddle = saddle.shifted(held * np.where(stiff > 0, stiff, stiff.max() or 1.0))
+            held = np.where(stiff > 0, stiff, stiff.max(initial=0.0) or 1.0)
+            saddle = saddle.shifted(_SUSPICIOUS_LARGE * held)
         move, minus = saddle.solve(-place.left, known)
         return move, minus[: len(place.lam)]
 
@@ -408,14 +420,21 @@ class Examination:
 
     @cached_property
     def _noise(self) -> float:
-        """Rounding of the energy: how it scatters where it cannot change."""
+        """Rounding of the energy: how it scatters about its slope and its stiffness."""
         rng = np.random.default_rng(2)
-        tiny = 1e-11 * self.search.neighbourhood(self.q)
-        scatter = [
-            abs(self._rise(self.q + tiny * rng.standard_normal(len(self.q)))) for _ in range(4)
-        ]
+        tiny, digits = 1e-11 * self.search.neighbourhood(self.q), np.spacing(np.abs(self.q))
+        tiny = np.where(self.q == 0, tiny, np.minimum(tiny, _PLACE * digits))
+        left = self.search.forces(self.q)[0] - self.limits[1].T @ self.lam
+        scatter = []
+        for _ in range(4):
+            there = self.q + tiny * rng.standard_normal(len(self.q))
+            d = there - self.q
+            scatter.append(abs(self._rise(there) - left @ d - d @ (self.hessian @ d) / 2))
         search, energy = self.search, self.search.forces(self.q)[1]
         noise = 8 * max(scatter) + 4e-16 * abs(energy)
+        # And what last digits cost, here and as far as is looked: of (x² − 1)² all else is zero.
+        d = np.spacing(np.maximum(np.abs(self.q), self.search.neighbourhood(self.q)))
+        noise += 4 * float(d @ (abs(self.hessian) @ d))
         if search.stated:
             # What cancels, as 1 − cos does, is lost however little it scatters.
             at = [search.t, self.q, search.inputs(self.q), search.params]
@@ -455,27 +474,45 @@ class Examination:
 
         A long way may fold what is made of many short parts: then a shorter one tells as well.
         """
-        sides = way, -way
-        return all(any(self._slides_by(share, x, flat) for share in _MOVES) for x in sides)
-
-    def _slides_by(self, share: float, way: np.ndarray, flat: np.ndarray) -> bool:
-        search, active = self.search, self.active[self.kept]
-        way = way / np.abs(way / search.neighbourhood(self.q)).max()
-        known = self._known(way)
-        # Within the last digits of a place all of it is level.
-        q = search.moved(self.q, share * (_BEYOND * known if known > share else 1.0) * way)
-        lam = self.lam[self.kept]
-        for _ in range(12):
-            place = Place(search, q, lam, active)
-            if not place.finite:
+        for side in (way, -way):
+            slides = (self._slides_by(share, side, flat) for share in _MOVES)
+            if not next((told for told in slides if told is not None), False):
                 return False
-            if search.left_over(place) <= 1:
-                # No energy changes along a family, however stiff what lies across it is.
-                return not self.conservative or abs(self._rise(q)) <= self._noise
+        return True
+
+    def _slides_by(self, share: float, way: np.ndarray, flat: np.ndarray) -> bool | None:
+        """Tell whether what balances in a direction has one energy; None where nothing does.
+
+        It is followed as far as it goes: what is nearby may be level within rounding.
+        """
+        search, q, lam, gone = self.search, self.q, self.lam[self.kept], 0.0
+        way = share * self._far * way / np.abs(way / search.neighbourhood(self.q)).max()
+        for times in _FURTHER:
+            there = self._balanced(search.moved(q, (times - gone) * way), lam, flat)
+            if there is None:
+                return gone > 0 or None
+            q, lam, gone = there.q, there.lam, times
+            # No energy changes along a family, however stiff what lies across it is.
+            if self.conservative and abs(self._rise(q)) > self._noise:
+                return False
+        return True
+
+    def _balanced(self, q: np.ndarray, lam: np.ndarray, flat: np.ndarray) -> Place | None:
+        """Return where forces balance beside a place, across what is flat, or None."""
+        search, active, found = self.search, self.active[self.kept], None
+        # Where nothing is stiff nothing lies across.
+        most = _MOST_RELAXATIONS if len(active) or self.saddle.stiffness.any() else 1
+        for _ in range(most):
+            place = Place(search, q, lam, active)
+            good = place.finite and search.left_over(place) <= 1
+            if found is not None or not place.finite:
+                # One step more was made, for the energy has more digits than the forces need.
+                return place if good else found
+            found = place if good else None
             # Across the flat directions only: along them a flat minimum would be found again.
             move, minus = self._across(place, flat)
             q, lam = search.moved(q, move), lam - minus
-        return False
+        return found
 
     # -- the result -------------------------------------------------------------------------------
 

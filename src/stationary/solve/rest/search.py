@@ -52,7 +52,7 @@ _DECADES = 7
 _UNITS, _STRAIGHT = 30, 1e-6
 
 # A mode this many times softer than its coordinates lies along a valley; one softer still is level.
-_VALLEY, _LEVEL = 1e-3, 1e-15
+_VALLEY, _LEVEL = 1e-3, 1e-14
 
 # Coordinates without stiffness whose lengths are looked for one by one.
 _FEW = 8
@@ -88,6 +88,8 @@ class Search(AbstractAtRest):
     #: Where it starts, and the radius of what bends, zero where all is straight.
     start: Any = None
     bend: Any = None
+    #: Whether anything in the statement tells a length.
+    told: bool = True
     #: The largest stiffness of each coordinate on the way.
     stiffest: Any = None
 
@@ -170,8 +172,9 @@ class Search(AbstractAtRest):
             energy = max(energy, self._along_valleys(q, stiff, force))
         if not energy:
             rigid = np.sqrt(np.divide(1.0, stiff, out=np.zeros(len(q)), where=good))
-            energy = self._turning(q, rigid) ** 2 or 1.0
-        soft = np.sqrt(np.divide(energy, stiff, out=np.zeros(len(q)), where=good))
+            energy = self._turning(q, rigid) ** 2
+            self.told = energy > 0
+        soft = np.sqrt(np.divide(energy or 1.0, stiff, out=np.zeros(len(q)), where=good))
         moves = np.where(bent, self.bend, soft)
         moves = np.where(moves > 0, moves, ways)
         unknown = np.flatnonzero(moves == 0)
