@@ -163,14 +163,20 @@ class Restated:
     # -- arguments --------------------------------------------------------------------------------
 
     def state(self, start: Any, params: Any, moving: bool = True) -> dict:
-        """Return a start in the new units, every coordinate named."""
+        """Return a start in the new units; what is left out and zero there is left out again."""
         if hasattr(start, "as_start"):
             start = start.as_start()
         layout = Layout(self.old)
         q, v = layout.state(start or {}, layout.values(params))
         q, v = q * self.scale + self.shift, v * self.scale / self.units.T
-        out: dict = dict(zip(self.coordinates, q.tolist()))
-        return out | (dict(zip((c.dot for c in self.coordinates), v.tolist())) if moving else {})
+        given = np.zeros((2, len(q)), dtype=bool)
+        for key in start or {}:
+            places, order = layout.resolve(key, "start")
+            given[order][places] = True
+        speeds = [c.dot for c in self.coordinates] if moving else []
+        keys = [*self.coordinates, *speeds]
+        every = zip(keys, np.concatenate([q, v]).tolist(), given.ravel().tolist())
+        return {key: value for key, value, held in every if value or held}
 
     def rest(self, rest: Any) -> Any:
         """Return an equilibrium in the new units: what was found there is found again."""
@@ -267,7 +273,8 @@ def _parts(verb: str, result: Any, r: Restated | None = None) -> Iterator[tuple[
             yield "changes", [c.kind for c in result.changes]
     elif verb == "statics":
         yield "words", [str(result.status), str(result.stable), str(result.inertia)]
-        yield "q", q(result.q)
+        # Of a family any member may be found.
+        yield "q", np.zeros(0) if result.family else q(result.q)
     elif verb == "equilibria":
         yield "words", [len(result), sorted(f"{e.stable} {e.family}" for e in result)]
         # Of a family the member nearest to the origin is shown.

@@ -15,6 +15,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+import scipy.sparse as sparse
 
 from stationary.lower.instructions import Instruction, instructions
 
@@ -54,6 +55,16 @@ def rounding(owner: Any, name: str, arguments: list[Any], output: int = 0) -> np
     return None if tape is None else tape.errors(arguments)
 
 
+def rounding_of_matrix(owner: Any, name: str, arguments: list[Any], most: int) -> Any:
+    """Return the same of the first output, a matrix, sparse; None beyond so many operations."""
+    tape = _tape(owner, name, 0)
+    if tape is None or len(tape.steps) > most:
+        return None
+    pattern = getattr(owner, name).sparsity_out(0)
+    places = np.array(pattern.row()), np.array(pattern.get_col())
+    return sparse.csc_matrix((tape.entries(arguments), places), shape=pattern.shape)
+
+
 @lru_cache(maxsize=32)
 def _tape(owner: Any, name: str, output: int) -> Tape | None:
     function = getattr(owner, name)
@@ -80,10 +91,16 @@ class Tape:
         return cls(needed, function.sz_w(), np.array(pattern.row(), dtype=int), pattern.shape[0])
 
     def errors(self, arguments: list[Any], constant_digits: float = 0.0) -> np.ndarray:
-        """Return bounds on the rounding of every entry.
+        """Return bounds on the rounding of every entry of a vector.
 
         Constants are exact, or wrong by this many of their last digits.
         """
+        dense = np.zeros(self.size)
+        dense[self.rows] = self.entries(arguments, constant_digits)
+        return dense
+
+    def entries(self, arguments: list[Any], constant_digits: float = 0.0) -> np.ndarray:
+        """Return the same of every entry that is not always zero, in the order of the graph."""
         given = [np.ravel(np.asarray(a, dtype=float)).tolist() for a in arguments]
         value, error = [0.0] * self.places, [0.0] * self.places
         errors = np.zeros(len(self.rows))
@@ -103,9 +120,7 @@ class Tape:
                 )
             else:
                 value[write[0]], error[write[0]] = _of_one(op, value[read[0]], error[read[0]])
-        dense = np.zeros(self.size)
-        dense[self.rows] = errors
-        return np.where(np.isfinite(dense), dense, np.inf)
+        return np.where(np.isfinite(errors), errors, np.inf)
 
 
 def _of_one(op: int, x: float, dx: float) -> tuple[float, float]:

@@ -57,7 +57,10 @@ class Branch(AbstractTravels):
 
     @property
     def decided(self) -> bool:
-        """Whether growing modes were counted: not where the statement changes with time."""
+        """Whether growing modes were counted.
+
+        They are not where the statement changes with time, or where rounding hides what grows.
+        """
         return not np.any(self.unstable < 0)
 
     @property

@@ -26,7 +26,7 @@ from stationary.solve.factors import stiffnesses
 _ONE_BY_ONE = 40
 
 # A row that depends on a coordinate this many times less than on its others lies across it.
-_ACROSS = 1e-6
+_ACROSS = 1e-2
 
 # Nor does one on which it depends so many times less tell where the row bends.
 _ASIDE = 1e-3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,14 +16,12 @@ from stationary.result.status import Status
 from stationary.solve.linear import (
     SOFTEST,
     Saddle,
-    graded_eigenvalues,
-    independent_rows,
     null_rows,
     orthonormal,
-    shared_multipliers,
     tangent_basis,
 )
 from stationary.solve.newton import Ending, Place
+from stationary.solve.rest.point import AbstractPoint
 from stationary.solve.rest.stability import changes_with_time, judged
 
 # A stiffness this many times smaller than the largest does not tell a minimum from a slope: the
@@ -42,6 +39,9 @@ _PLACE = 256
 # Lengths of which those are this share tell nothing: the energy is looked at many times beyond.
 _HIDDEN, _BEYOND = 1e-6, 2.0**48
 
+# The energy tells stiffnesses that are this share of their rounding.
+_TOLD = 1e-4
+
 # Mixtures of flat directions that are looked along, at most.
 _MIXED = 64
 
@@ -50,139 +50,13 @@ _FEW = 3
 
 # How far along a family another equilibrium is looked for, relative to the extent of a point.
 _MOVES = (1e-2, 1e-3)
-# And how many times as far it is followed from there.
-_FURTHER = (1.0, 4.0, 16.0, 64.0)
 
 # Steps in which what lies across a valley is balanced.
 _MOST_RELAXATIONS = 12
 
-# Last digits by which a stiffness is known: sums of many terms lose a few.
-_DIGITS = 16
 
-
-@dataclass(frozen=True)
-class Examination:
+class Examination(AbstractPoint):
     """A point at which forces balance, and what can be said of it."""
-
-    search: Any
-    q: np.ndarray
-    stated_lam: np.ndarray
-    active: np.ndarray
-
-    @cached_property
-    def limits(self) -> tuple[np.ndarray, Any]:
-        """R and gaps, and the gradients of those that hold."""
-        return self.search.levels(self.q), self.search.limits(self.q, self.active)[1]
-
-    @cached_property
-    def kept(self) -> np.ndarray:
-        """Which of the rows that hold are independent."""
-        rows = self.limits[1]
-        if not len(self.active) or not np.all(np.isfinite(rows.data)):
-            return np.arange(len(self.active))
-        return independent_rows(rows, self.search.metric)
-
-    @property
-    def redundant(self) -> tuple[str, ...]:
-        """Names of rows that say nothing new."""
-        dropped = np.setdiff1d(np.arange(len(self.active)), self.kept)
-        return tuple(self.search.row_name(int(self.active[i])) for i in dropped)
-
-    @cached_property
-    def lam(self) -> np.ndarray:
-        """Multipliers of the active rows; redundant ones share the force, as small as possible."""
-        if len(self.kept) == len(self.active):
-            return self.stated_lam
-        rows, metric = self.limits[1], self.search.metric
-        return shared_multipliers(rows, self.stated_lam, self.kept, metric)
-
-    @cached_property
-    def hessian(self) -> Any:
-        """The stiffness; not symmetric where a load follows the motion."""
-        return self.search.hessian(self.q, self.lam, self.active)
-
-    @cached_property
-    def _moves(self) -> np.ndarray:
-        """Moves of the coordinates that count alike, of the size of one."""
-        metric = self.search.metric
-        return metric / float(np.median(metric)) if len(metric) else metric
-
-    @cached_property
-    def _alike(self) -> bool:
-        """Whether all coordinates count alike as they are."""
-        return bool(np.all(self._moves == 1.0))
-
-    @cached_property
-    def stated(self) -> Saddle:
-        """The conditions of balance, linearized: without rows that say nothing new."""
-        H = self.hessian
-        rows = self.limits[1]
-        some = rows if len(self.kept) == len(self.active) else rows.tocsr()[self.kept]
-        return Saddle((H + H.T) / 2, some, lengths=self.search.metric)
-
-    @cached_property
-    def saddle(self) -> Saddle:
-        """The same in moves that count alike: metres beside radians cost its signs no digits."""
-        if self._alike:
-            return self.stated
-        D = sparse.diags(self._moves)
-        return Saddle((D @ self.stated.H @ D).tocsc(), self.stated.A @ D)
-
-    @cached_property
-    def smallest(self) -> tuple[np.ndarray, np.ndarray]:
-        """The smallest stiffnesses in moves that count alike, and the ways that have them."""
-        values, vectors = self.saddle.smallest
-        return values, self._moves[:, None] * vectors
-
-    @cached_property
-    def rounding(self) -> np.ndarray:
-        """Below which size each of the smallest eigenvalues is rounding.
-
-        The stiffness is evaluated again with last digits of the coordinates and of the multipliers
-        changed: what that changes is not known.
-        """
-        search, (values, vectors) = self.search, self.smallest
-        rng, changes = np.random.default_rng(4), [np.zeros(len(values))]
-        digit = _DIGITS * np.spacing(np.abs(self.q)) + 1e-14 * search.neighbourhood(self.q)
-        for _ in range(3):
-            q = self.q + digit * rng.uniform(-1, 1, len(self.q))
-            lam = self.lam * (1 + _DIGITS * np.finfo(float).eps * rng.uniform(-1, 1, len(self.lam)))
-            change = search.hessian(q, lam, self.active) - self.hessian
-            changes.append(np.abs(np.sum(vectors * (change @ vectors), axis=0)))
-        return self.saddle.rounding(self.saddle.smallest[1]) + 8 * np.max(changes, axis=0)
-
-    @cached_property
-    def inertia(self) -> tuple[int, int, int]:
-        """Number of positive, negative and zero eigenvalues of the stiffness on the tangent."""
-        saddle = self.saddle
-        values, free = saddle.smallest[0], saddle.n - len(self.kept)
-        zero = int(np.sum(np.abs(values) <= self.rounding))
-        negative = int(np.sum(values < -self.rounding))
-        if len(values) < free and negative + zero == len(values):
-            # There may be more of both than were looked for.
-            unsure = 2 * np.max(self.rounding, initial=0.0)
-            negative = saddle.shifted(unsure).negative
-            above = saddle.shifted(-unsure - 2 * SOFTEST * saddle.stiffness).above
-            zero = free - negative - above
-        return free - negative - zero, negative, zero
-
-    @cached_property
-    def eigenvalues(self) -> np.ndarray:
-        """Eigenvalues of the Hessian on the tangent, as stated; where bodies turn, by the angle."""
-        saddle, entries = self.stated, self.search.layout.kinematics.quaternions
-        if len(entries):
-            # A turn by a small angle moves a quaternion on its sphere by half of it.
-            unit = np.ones(saddle.n)
-            unit[entries] = 0.5
-            S = sparse.diags(unit)
-            H, A = (S @ saddle.H @ S).tocsc(), (saddle.A @ S).tocsc()
-            saddle = Saddle(H, A, lengths=self.search.metric / unit)
-        values = saddle.smallest[0]
-        if self._alike or not saddle.dense or self.inertia[1:] != (0, 0):
-            return values
-        # Of a minimum in metres and radians: one by one as exact as the stiffnesses it is made of.
-        Z = tangent_basis(saddle.A, saddle.lengths)
-        return graded_eigenvalues(Z.T @ (saddle.H @ Z), values)
 
     def sharper(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Return a place nearby that is better balanced, and its multipliers, if there is one.
@@ -232,10 +106,10 @@ class Examination:
             return None, level
         unclear = np.flatnonzero(self._unclear[self._looked_along])
         for k, (way, off) in enumerate(self.weak):
-            found = [self._along(side, off) for side in (way, -way)]
-            if min(rise for rise, _ in found) < 0:
-                return min(found, key=lambda pair: pair[0])[1], level
-            level[unclear == k] = not all(rise for rise, _ in found)
+            ends = [self._along(side, off) for side in (way, -way)]
+            if min(rise for rise, _ in ends) < 0:
+                return min(ends, key=lambda pair: pair[0])[1], level
+            level[unclear == k] = not all(rise for rise, _ in ends)
         return None, level
 
     @cached_property
@@ -264,11 +138,6 @@ class Examination:
         Z = tangent_basis(self.limits[1] @ sparse.diags(D))
         K = Z.T @ (D[:, None] * self.hessian.toarray() * D) @ Z
         return null_rows(K, SOFTEST) @ Z.T * D if K.size else np.zeros((0, len(self.q)))
-
-    @cached_property
-    def _unclear(self) -> np.ndarray:
-        """Which of the smallest stiffnesses are rounding."""
-        return np.abs(self.smallest[0]) <= self.rounding
 
     @cached_property
     def _reach(self) -> tuple[np.ndarray, float]:
@@ -342,7 +211,8 @@ class Examination:
         along = int(np.argmax(np.abs(way / self.search.neighbourhood(self.q))))
         known = _PLACE * np.spacing(np.abs(self.q[along])) / np.abs(way[along])
         step = max(_NEAREST, min(100 * off, 1e-3), known)
-        lowest, farthest, stride = (0.0, self.q), self._far, 4.0
+        lowest, stride = (0.0, self.q), 4.0
+        farthest = self._far * max(1.0, min(self._telling, _BEYOND))
         while step < farthest:
             there = self.search.onto(self.q + step * way, self.active)
             if there is None or self._through(there):
@@ -362,6 +232,16 @@ class Examination:
                 lowest, farthest = (rise, there), max(_FARTHEST, 16 * step)
             step *= stride
         return lowest
+
+    @cached_property
+    def _telling(self) -> float:
+        """How far the energy tells what stiffness does not, beside what is looked at.
+
+        There it changes by more than its rounding, were the stiffness a small part of its own.
+        """
+        known = _TOLD * float(np.min(self.rounding[self._unclear], initial=np.inf))
+        unit = self._far * float(np.max(self.search.neighbourhood(self.q) / self._moves))
+        return np.sqrt(2 * self._noise / known) / unit
 
     @cached_property
     def _far(self) -> float:
@@ -390,15 +270,11 @@ class Examination:
             if not place.finite:
                 return None
             move, minus = self._across(place, flat)
-            if abs(float(place.left @ move)) <= self._noise:
+            # What is still to be gained changes no sign.
+            if abs(float(place.left @ move)) <= self._noise + 1e-3 * abs(self._rise(q)):
                 return q
             q, lam = search.moved(q, move), lam - minus
         return None
-
-    @cached_property
-    def _crowd(self) -> bool:
-        """Whether there are more flat ways than were looked for."""
-        return self.inertia[2] > self._unclear.sum()
 
     def _across(self, place: Place, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the step of Newton's method across some directions, of place and multipliers."""
@@ -475,8 +351,8 @@ class Examination:
         A long way may fold what is made of many short parts: then a shorter one tells as well.
         """
         for side in (way, -way):
-            slides = (self._slides_by(share, side, flat) for share in _MOVES)
-            if not next((told for told in slides if told is not None), False):
+            answers = (self._slides_by(share, side, flat) for share in _MOVES)
+            if not next((slides for slides in answers if slides is not None), False):
                 return False
         return True
 
@@ -487,11 +363,12 @@ class Examination:
         """
         search, q, lam, gone = self.search, self.q, self.lam[self.kept], 0.0
         way = share * self._far * way / np.abs(way / search.neighbourhood(self.q)).max()
-        for times in _FURTHER:
+        times = 1.0
+        while share * times < 1 or share * times < self._telling and times < _BEYOND:
             there = self._balanced(search.moved(q, (times - gone) * way), lam, flat)
             if there is None:
                 return gone > 0 or None
-            q, lam, gone = there.q, there.lam, times
+            q, lam, gone, times = there.q, there.lam, times, 4 * times
             # No energy changes along a family, however stiff what lies across it is.
             if self.conservative and abs(self._rise(q)) > self._noise:
                 return False
@@ -499,26 +376,26 @@ class Examination:
 
     def _balanced(self, q: np.ndarray, lam: np.ndarray, flat: np.ndarray) -> Place | None:
         """Return where forces balance beside a place, across what is flat, or None."""
-        search, active, found = self.search, self.active[self.kept], None
+        search, active, settled = self.search, self.active[self.kept], None
         # Where nothing is stiff nothing lies across.
         most = _MOST_RELAXATIONS if len(active) or self.saddle.stiffness.any() else 1
         for _ in range(most):
             place = Place(search, q, lam, active)
             good = place.finite and search.left_over(place) <= 1
-            if found is not None or not place.finite:
+            if settled is not None or not place.finite:
                 # One step more was made, for the energy has more digits than the forces need.
-                return place if good else found
-            found = place if good else None
-            # Across the flat directions only: along them a flat minimum would be found again.
+                return place if good else settled
+            settled = place if good else None
+            # Across the flat directions only: along them a flat minimum would be settled again.
             move, minus = self._across(place, flat)
             q, lam = search.moved(q, move), lam - minus
-        return found
+        return settled
 
     # -- the result -------------------------------------------------------------------------------
 
     @cached_property
     def minimum(self) -> bool | None:
-        """Whether the energy has a minimum there; None where forces have none or rounding hides it."""
+        """Whether the energy has a minimum there; None where nothing tells."""
         if not self.conservative:
             return None
         least = self.inertia[1] == 0 and self.lower is None
@@ -545,9 +422,10 @@ class Examination:
         shares = np.abs(way) / self.search.moves(self.q)
         largest = np.argsort(-shares, kind="stable")[:_FEW]
         named = [self.search.layout.name(int(i)) for i in largest if shares[i] > 0.1 * shares.max()]
+        along = ", ".join(f"'{name}'" for name in named)
         return (
-            f"what forces do along {', '.join(repr(name) for name in named)} is lost in the rounding "
-            "of stiffer ones: state those as constraints"
+            f"what forces do along {along} is lost in the rounding of stiffer ones: state those as "
+            "constraints"
         )
 
     def _potential(self) -> float | None:

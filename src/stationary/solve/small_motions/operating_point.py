@@ -20,6 +20,9 @@ from stationary.solve.scales import scales_of
 # Accelerations below this, relative to the forces at work, count as none.
 _STEADY = 1e-7
 
+# The square of a rate may change by this share of itself on the way to where nothing accelerates.
+_SLOW = 1e-3
+
 # Sums of accelerations that cancel are known to this part of them.
 _ROUNDING = 1e-13
 
@@ -352,7 +355,7 @@ class OperatingPoint:
             if (np.abs(a) <= rounds).all():
                 return
         small += rounds
-        if (np.abs(a) <= small).all() and self._same(J, a, 1.0, 1e-6):
+        if (np.abs(a) <= small).all() and self._same(J, a, 1.0, 1e-6) and self._keeps_rates(J, a):
             return
         # The matrices of the equilibrium next to it are the same to the last digits.
         if self._same(J, a, 1.0, 64 * np.finfo(float).eps) and not self._same(J, a, 1e7, 1e-6):
@@ -369,6 +372,23 @@ class OperatingPoint:
         move = -times * np.linalg.lstsq(J[self.f :, : self.f], a, rcond=1e-10)[0]
         there = self.matrices(np.concatenate([self._moved(move), self.speeds]))[1]
         return bool(np.abs(there - J).max() <= within * np.abs(J).max())
+
+    def _keeps_rates(self, J: np.ndarray, a: np.ndarray) -> bool:
+        """Tell whether slow motions stay the same on the way to where nothing accelerates.
+
+        Beside what is stiff, a force that hardly moves it is all that a soft motion is made of.
+        """
+        move = -np.linalg.lstsq(J[self.f :, : self.f], a, rcond=1e-10)[0]
+        chance = np.random.default_rng(3).choice([-1.0, 1.0], self.f)
+        digits = 4 * np.spacing(np.abs(self.q[: self.f])) * chance if not self.turns else 0 * move
+        squares = []
+        for way in (0 * move, move, digits):
+            there = self.matrices(np.concatenate([self._moved(way), self.speeds]))[1]
+            squares.append(np.sort_complex(np.linalg.eigvals(there[self.f :, : self.f])))
+        here, off, near = squares
+        # What the last digits of a place change is not known better.
+        known = 64 * np.abs(near - here) + _CANCELS * np.abs(here).max(initial=0.0)
+        return bool(np.all(np.abs(off - here) <= _SLOW * np.abs(off) + known))
 
     def _moved(self, move: np.ndarray) -> np.ndarray:
         """Return where a move of the freedoms leads."""
