@@ -130,3 +130,16 @@ def test_links_next_to_level_tell_their_length_across_in_coordinates_of_their_ow
         legs = np.cumsum(L * np.stack([np.cos(turn), np.sin(turn)]), axis=1)
         start = dict(zip((*X, *Y), legs.ravel()))
         assert st.statics(chain, start=start)[Y[2]] == pytest.approx(-3 * L)
+
+
+@pytest.mark.parametrize("stiff", 10.0 ** np.arange(2, 21, 2))
+def test_a_slow_motion_that_is_fed_is_not_called_stable_beside_a_fast_one(stiff):
+    # Over x − y a spring of any stiffness; over x + y one of stiffness one, and damping c.
+    for c in (0.1, -0.1):
+        pair = st.System(
+            kinetic=(x.dot**2 + y.dot**2) / 2,
+            potential=stiff * (x - y) ** 2 / 2 + (x + y) ** 2 / 4,
+            dissipation=c * (x.dot + y.dot) ** 2 / 4,
+        )
+        rest, lin = st.statics(pair, kind="any"), st.linearize(pair, at={x: 0, y: 0})
+        assert rest.stable in (c > 0, None) and lin.stability == rest.stability

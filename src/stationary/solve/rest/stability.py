@@ -34,6 +34,9 @@ _NONE = 1e-12
 # Rounding of a stiffness, relative to the largest.
 _CANCELLED = 16 * np.finfo(float).eps
 
+# Growth of which rounding is this share of the whole rate is not known.
+_SLOW = 1e-6
+
 # Times at which it is looked whether a statement that names time changes with it, in periods.
 _LATER = (0.137, 0.719, 3.313, 23.77)
 
@@ -127,10 +130,17 @@ def _judged(
     Z = tangent_basis(A)
     if not Z.shape[1] and minimum is not None:
         return _by_energy(minimum, Stability.STABLE)
-    rates = rates_of(*(Z.T @ X.toarray() @ Z for X in (K, M, D)))
-    word = word_of(*rates)
+    reduced = [Z.T @ X.toarray() @ Z for X in (K, M, D)]
+    rates, moved = rates_of(*reduced)
+    word = word_of(rates, moved)
     if word in (Stability.SADDLE, Stability.FLUTTER) or minimum is None:
         return word
+    slow = (np.abs(np.real(rates)) <= moved) & (moved > _SLOW * np.abs(rates)) & (moved > 0)
+    if damped and slow.any() and _feeds(reduced[2]):
+        return Status(
+            Stability.UNDECIDED,
+            "damping feeds motions whose growth is lost in the rounding of faster ones",
+        )
     if not minimum and not skew:
         # The converse of Lagrange's and Dirichlet's theorem, where stiffness alone does not tell.
         return _by_energy(False, Stability.SADDLE)
@@ -141,6 +151,12 @@ def _judged(
             "it, and damping would let it go",
         )
     return _by_energy(True, Stability(str(word)))
+
+
+def _feeds(D: np.ndarray) -> bool:
+    """Tell whether damping gives energy to some motion."""
+    values = np.linalg.eigvalsh((D + D.T) / 2)
+    return bool(values[0] < -_NONE * np.abs(values).max())
 
 
 _NO_MINIMUM = "the energy has no minimum there"
