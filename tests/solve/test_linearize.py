@@ -248,18 +248,21 @@ def test_a_conical_pendulum_nutates_with_the_published_frequency():
     assert lin.stability == "marginally stable"
 
 
+@pytest.mark.parametrize("turn", [1.0, 1e-16, 1e16])
 @pytest.mark.parametrize("motor", ["constraint", "pfaffian"])
-def test_a_motor_that_keeps_the_rate_leaves_the_bead_alone_to_swing(motor):
+def test_a_motor_that_keeps_the_rate_leaves_the_bead_alone_to_swing(motor, turn):
+    # However the way of the motor is counted: as an angle, or in light-years along the floor.
+    rate = 5 * turn
     turning = {
-        "constraint": {"constraints": [st.Constraint(phi - 5 * st.t, name="motor")]},
-        "pfaffian": {"pfaffian": [st.Pfaffian(phi.dot - 5, name="motor")]},
+        "constraint": {"constraints": [st.Constraint(phi - rate * st.t, name="motor")]},
+        "pfaffian": {"pfaffian": [st.Pfaffian(phi.dot - rate, name="motor")]},
     }
     hoop = st.System(
-        kinetic=(theta.dot**2 + st.sin(theta) ** 2 * phi.dot**2) / 2,
+        kinetic=(theta.dot**2 + st.sin(theta) ** 2 * (phi.dot / turn) ** 2) / 2,
         potential=-9.81 * st.cos(theta),
         **turning[motor],
     )
-    lin = st.linearize(hoop, at={theta: np.arccos(9.81 / 25), phi.dot: 5.0})
+    lin = st.linearize(hoop, at={theta: np.arccos(9.81 / 25), phi.dot: rate})
     assert lin.states == ("theta", "theta.dot")
     assert lin.frequencies == pytest.approx([4.5989733636975981077], rel=1e-12)
 

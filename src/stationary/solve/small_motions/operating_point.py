@@ -164,7 +164,7 @@ class OperatingPoint:
         M = self.rates.T @ (M @ self.rates) if self.turns else M
         roots = np.sqrt(np.abs(M.diagonal()))
         typical = np.median(roots[roots > 0]) if np.any(roots > 0) else 1.0
-        return np.where(roots > 1e-12 * typical, roots, typical)
+        return np.where(roots > 0, roots, typical)
 
     @cached_property
     def units(self) -> np.ndarray:
