@@ -282,3 +282,13 @@ def test_what_follows_its_rest_without_friction_needs_no_exact_start():
     led = st.System(potential=(x - st.t) ** 2 / 2)
     slide = st.quasistatics(led, span=(0, 1), start={x: 1e-9}, points=11)
     np.testing.assert_allclose(slide[x][1:], slide.t[1:], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("steep", [5.0, 50.0])
+def test_increments_follow_a_limit_that_grows_faster_than_the_spring_pulls(steep):
+    # t - x = 1 + steep * x where it slides.
+    held = st.Friction(1 + steep * x, on=x)
+    block = st.System(potential=(x - st.t) ** 2 / 2, friction=[held])
+    slide = st.quasistatics(block, span=(0, 3), points=4, step=0.1)
+    assert slide.steps == 30 and "cut" not in slide.status.message
+    np.testing.assert_allclose(slide[x], np.maximum(slide.t - 1, 0) / (1 + steep), atol=1e-12)
