@@ -120,7 +120,7 @@ def test_friction_keeps_a_column_straight():
     np.testing.assert_allclose(slide[phi], 0, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["constraint", pytest.param("contact", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["constraint", "contact"])
 def test_a_bead_pushed_up_a_hill_locks_where_slope_and_friction_make_a_right_angle(kind):
     # Pushed level, it needs tan(slope + friction's angle): the slope x is 1/mu at the lock.
     mu, steep = 0.5, st.sqrt(1 + x**2)
@@ -137,8 +137,7 @@ def test_a_bead_pushed_up_a_hill_locks_where_slope_and_friction_make_a_right_ang
     assert "friction locks it" in str(error) and "friction locks it" in slide.status.message
     assert slide.t[-1] == pytest.approx(1 / mu, abs=0.06)
     angle = np.arctan(slide[x]) + np.arctan(mu)
-    # Next to the lock the tangent has no digits, but its inverse has.
-    np.testing.assert_allclose(1 / slide.lam["hand"], 1 / np.tan(angle), rtol=1e-6, atol=1e-15)
+    np.testing.assert_allclose(slide.lam["hand"], np.tan(angle), rtol=1e-6)
     # Increments find the same motion, and the same end.
     other = st.quasistatics(bead, **asked, method="increments", throw=False)
     assert other.status == "jammed"

@@ -6,7 +6,8 @@ from scipy.optimize import minimize
 
 import stationary as st
 from stationary.result.status import Status
-from stationary.solve.sliding.over_time import evolution, increment, strides
+from stationary.solve.sliding.over_time import evolution, increment, increment_newton, strides
+from stationary.solve.sliding.problem.question import sliding_of
 from tests.checks import assert_order
 
 x, y = st.coordinates("x y")
@@ -61,12 +62,12 @@ def test_an_increment_is_the_least_way_times_friction_of_all_chains_that_reach_t
 
 
 def counted(monkeypatch, count, step, points):
-    """Follow a rope; return for every increment how many problems led to its end."""
-    work, once, whole = [], increment.refined, increment._by_rounds
+    """Follow a rope; return the steps of Newton's method for every increment."""
+    work, once, whole = [], increment_newton._Way.step, increment._at_once
     monkeypatch.setattr(
-        increment, "refined", lambda *a: (work.__setitem__(-1, work[-1] + 1), once(*a))[1]
+        increment_newton._Way, "step", lambda *a: (work.__setitem__(-1, work[-1] + 1), once(*a))[1]
     )
-    monkeypatch.setattr(increment, "_by_rounds", lambda *a: (work.append(0), whole(*a))[1])
+    monkeypatch.setattr(increment, "_at_once", lambda *a: (work.append(0), whole(*a))[1])
     start = snaked(count)
     r, system = rope(count, start)
     slide = st.quasistatics(
@@ -79,14 +80,16 @@ def counted(monkeypatch, count, step, points):
 def test_the_work_of_an_increment_does_not_grow_with_the_rope(monkeypatch):
     median = []
     for count in (60, 240):
-        slide, work = counted(monkeypatch, count, 0.01, 11)
-        # All but the first, which has nothing to start from, were found at once.
-        assert len(work) <= 11
+        slide, work = counted(monkeypatch, count, 0.01, 21)
+        # Every increment was found at once.
+        assert len(work) == 20
         assert slide.residual["R"] < 5e-15
         assert slide.residual["gap"] < 1e-9 and slide.residual["force"] < 1e-9
         median.append(np.median(work))
-    # The moves become shorter quadratically.
-    assert max(median) <= 6
+        saddle = increment_newton._saddle(sliding_of(slide.system))
+        # The cost of one step is that of a band as wide for any length.
+        assert saddle._narrow and saddle._below <= 12
+    assert max(median) <= 15
 
 
 def test_a_long_rope_is_followed_by_increments_from_the_start():

@@ -28,8 +28,6 @@ _ROUNDING, _ACCEPTED = 1e-12, 1e-10
 NONE = 2.0**-53
 # Terms let go or caught at once, and how often that is tried.
 _ROUNDS = 12
-# Rows that say the same share forces: so soft are rows, beside speeds over forces at work.
-_SOFT = 1e-8
 _NONE = np.zeros(0, dtype=int)
 
 
@@ -296,7 +294,7 @@ def _newton(problem: Problem, near: Answer, lines: bool) -> tuple[Answer | None,
         drive = np.concatenate([problem.b, problem.g[working], rest.drift])
         nu = np.concatenate([near.lam, near.mu[working], -rest.gathered(near.y)])
     rows, gaps, driven = len(problem.b), int(np.count_nonzero(working)), largest(drive)
-    best = np.inf
+    best, step = np.inf, _Saddle(C, problem.dense)
     corners = ~stuck & (problem.power < 1)
     corners[kept.lines] = False
     here = _Look(problem, near.v, kept, kept.sizes(problem, nu))
@@ -304,8 +302,7 @@ def _newton(problem: Problem, near: Answer, lines: bool) -> tuple[Answer | None,
         # A drive that was next to nothing before: as then, at its speed now.
         v = near.v * (driven / largest(here.w))
         here = _Look(problem, v, kept, here.size)
-    soft = _SOFT * max(largest(here.w), driven) / problem.force
-    y, step = here.within(problem, near.y), _Saddle(C, problem.dense, soft or 1e-9)
+    y = here.within(problem, near.y)
     follows, stops, stays, began = bool(len(kept.follow)), 0, 0, max(largest(here.w), driven)
 
     def as_answer(of: Problem, sticks: np.ndarray, source: str) -> Answer:
@@ -369,9 +366,8 @@ def _newton(problem: Problem, near: Answer, lines: bool) -> tuple[Answer | None,
         here, nu = ahead, nu + dnu
         if stops > 2 and corners.any() and not lines:
             return None, caught()
-        # A mode that nothing drives nor brings back comes to rest, or runs away.
-        runs = largest(here.v) > 1e9 * max(size, driven)
-        if problem.dry and (runs or largest(here.w) < STILL * began - driven):
+        # A mode that nothing drives comes to rest, or runs away.
+        if largest(here.v) > 1e9 * max(size, driven) or largest(here.w) < STILL * began - driven:
             return None, None
     else:
         if best > _ACCEPTED:
@@ -458,8 +454,8 @@ class _Saddle:
     D is C, unless friction follows the forces that hold.
     """
 
-    def __init__(self, C: Any, dense: bool, soft: float = 1e-9):
-        self.C, self.dense, self.soft = C, dense, soft
+    def __init__(self, C: Any, dense: bool):
+        self.C, self.dense = C, dense
         self.order: Any = None
         # How far from the end H was taken.
         self.error = np.inf
@@ -478,7 +474,7 @@ class _Saddle:
         self.K = sparse.bmat([[H, -D.T], [self.C, None]], format="csc")
         # Rows may say the same: damped a little they can be factored, and refinement undoes it.
         size = abs(H).max() or 1.0
-        little = np.concatenate([np.full(n, 1e-12 * size), np.full(m, self.soft)])
+        little = np.concatenate([np.full(n, 1e-12 * size), np.full(m, 1e-9 / size)])
         damped = (self.K + sparse.diags(little))[self.order][:, self.order]
         try:
             self.factors = splu(damped.tocsc(), permc_spec="NATURAL", diag_pivot_thresh=0.01)
@@ -497,13 +493,11 @@ class _Saddle:
             if singular or not largest(self.K @ solution - known) <= 1e-8 * largest(known):
                 solution = np.linalg.lstsq(self.K, known, rcond=1e-13)[0]
         else:
-            solution, before = np.zeros(len(known)), np.inf
+            solution = np.zeros(len(known))
             for _ in range(8):
                 left = known - self.K @ solution
-                # What such rows contradict each other by, rounding leaves: forces would grow by it.
-                if not 1e-15 * largest(known) < largest(left) < 0.5 * before:
+                if largest(left) <= 1e-15 * largest(known):
                     break
-                before = largest(left)
                 solution[self.order] += self.factors.solve(left[self.order])
         return solution[:n], solution[n:]
 

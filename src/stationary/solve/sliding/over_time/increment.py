@@ -3,9 +3,7 @@
     minimize over q₁   Σ limit |on(q₁, t₁) − on(q₀, t₀)| + (U − W)(q₁) − …   with R(q₁, t₁) = 0
 
 Springs and dry friction together have no velocity that could be found instant by instant: what
-matters is how the forces change. Over an increment they have a minimum. It is that of convex
-problems one after the other, each with friction as it is and all else as it bends where the last
-one led: they are of the kind that instants have, and solved as these are.
+matters is how the forces change. Over an increment they have a minimum.
 """
 
 from __future__ import annotations
@@ -16,10 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
-from stationary.errors import StatementError
-from stationary.solve.sliding.convex.reduced import refined
 from stationary.solve.sliding.coulomb.pressed import limited
-from stationary.solve.sliding.instant.least_power import solved
+from stationary.solve.sliding.over_time.increment_newton import end_of_increment
 from stationary.solve.sliding.over_time.stretch import onto
 from stationary.solve.sliding.problem.measure import Measure, Units, rests
 from stationary.solve.sliding.problem.numbers import Answer, Problem, largest
@@ -28,12 +24,8 @@ from stationary.solve.sliding.telling.endings import runaway
 
 # What is off by this share of ways and energies is not right.
 _RIGHT = 1e-9
-# Problems one after the other, and how many of them may lead no closer or be hard.
-_MOST_ROUNDS, _PATIENCE = 50, 8
-# A problem is solved but for this share; where rounding alone moves it, so many times that is none.
-_SOLVED, _NOISE = 1e-6, 100.0
-# How stiffly it is held back at first, beside energies over lengths at work.
-_HELD = 1e-3
+# How short a part of an increment of a large system is tried to find a way to its end.
+_LEAST_PART = 1 / 8**4
 # How far another rest may be, relative to the lengths at work, to be one next to it.
 _BESIDE = 0.03
 
@@ -64,23 +56,20 @@ def increment(
     q: np.ndarray,
     v: np.ndarray,
     near: Answer | None,
+    *,
+    same: bool = False,
 ) -> Increment:
-    """Find where the system is a time `h` later; `v` and `near` say what it did before."""
-    start = question.at(t, q)
-    if near is None or len(near.mu) != len(start.gap):
-        # What touches is expected to push.
-        p, mu, none = start.problem, np.zeros(len(start.gap)), np.zeros(start.problem.terms, bool)
-        mu[start.touching] = p.force
-        near = Answer(p, 0 * q, 0 * p.c, 0 * p.b, mu, none, mu > 0)
-    # Velocities that grow without bound say little about where it will be.
-    v = v * min(1.0, 1.0 / max(Measure.of(question, start).far(h * v), 1e-300))
-    # A guess may be so far away that constraints seem to bend the wrong way.
-    with np.errstate(all="ignore"):
-        for x in (q + h * v, q):
-            step = _by_rounds(question, start, h, x, near)
-            if step is not None:
-                return step
-    raise Failed("too many steps")
+    """Find where the system is a time `h` later; `v` and `near` say what it did before.
+
+    With `same` nothing but what slid and touched before is tried.
+    """
+    start, forces = question.at(t, q), None
+    if near is not None and len(near.mu) == len(start.gap):
+        forces = near.forces
+    step = _at_once(question, start, h, v, forces, same)
+    if step is None:
+        raise Failed("too many steps")
+    return step
 
 
 def stable(
@@ -145,56 +134,43 @@ def extrapolated(
     return there if near else None
 
 
-def _by_rounds(
-    question: Question, start: Place, h: float, x: np.ndarray, near: Answer
+def _at_once(
+    question: Question,
+    start: Place,
+    h: float,
+    v: np.ndarray,
+    near: tuple[np.ndarray, ...] | None,
+    same: bool,
 ) -> Increment | None:
-    """Find an increment by problems one after the other, or None where that fails.
+    """Find an increment by Newton's method alone, or None where that fails or cannot be verified.
 
-    Where moves do not become shorter, as at a fold of what holds, it is held back.
+    Where the end is too far to be found from the start, a shorter increment leads closer.
     """
-    measure, t, far, waits, held = Measure.of(question, start), start.t + h, np.inf, 0, 0.0
-    units = Units.of(start, measure.lengths)
-    # Where friction follows pressure, what is not close to what it did before takes long.
-    costs = 3 if np.any(question.rubs >= 0) else 1
-    for _ in range(_MOST_ROUNDS):
-        try:
-            place = question.with_all_contacts(t, x)
-        except StatementError:
-            # It has gone where the system is not defined.
-            return None
-        moved = x - start.q
-        back = held * units.energy(place.problem, near.forces) / units.moves**2
-        problem = _over(question, place, start, moved, h, near.forces, back, near)
-        answer = refined(problem, replace(near, problem=problem, v=0 * x))
-        if answer is None or not answer.right(_SOLVED):
-            # As links in tension bend, and nothing else: then it is convex.
-            y, lam, mu = near.forces
-            tame = _over(
-                question, place, start, moved, h, (0 * y, np.minimum(lam, 0), 0 * mu), back
-            )
-            outcome, _ = solved(question, replace(place, problem=tame))
-            answer, rest, waits = outcome.answer, outcome.rest, waits + costs
-            if answer is None and rest is not None and not lam.any():
-                # Forces that all but hold it tell how what holds it bends.
-                near = replace(near, y=rest.y, lam=rest.lam, mu=rest.mu)
-                continue
-            if answer is None or outcome.word not in ("moves", "sticks"):
-                return None
-        before, far = far, measure.far(answer.v)
-        if far <= measure.rounding or before <= 2 * far <= _NOISE * measure.rounding:
-            place = replace(place, problem=limited(place.problem, question.rubs, answer.mu))
-            exact = _over(question, place, start, moved, h, answer.forces)
-            end = replace(answer, problem=exact, source="Newton")
-            if _proves(question, end, start):
-                return Increment(t, x + answer.v, replace(place, problem=exact), end, h)
-        if far > 0.8 * before:
-            waits, held = waits + 1, max(10 * held, _HELD)
-        else:
-            held = held / 10 if held > _HELD else 0.0
-        if waits > _PATIENCE:
-            return None
-        x, near = x + answer.v * min(1.0, 1 / max(far, 1.0)), answer
-    return None
+    # Velocities that grow without bound say little about where it will be.
+    measure = Measure.of(question, start)
+    v = v * min(1.0, 1.0 / max(measure.far(h * v), 1e-300))
+    # What touches is expected to push.
+    touches = np.zeros(len(start.gap))
+    touches[start.touching] = start.problem.force
+    held = question.layout.holonomic
+    forces = near or (np.zeros(len(start.problem.c)), np.zeros(len(start.R)), touches)
+    end, part = end_of_increment(question, start, h, start.q + h * v, held, forces, same=same), h
+    while end is None and not same and part > _LEAST_PART * h and not start.problem.dense:
+        part /= 8
+        end = end_of_increment(question, start, part, start.q + part * v, held, forces)
+    while end is not None and part < h:
+        part, x = 2 * part, start.q + 2 * (end.x - start.q)
+        end = end_of_increment(question, start, part, x, held, end.forces)
+    if end is None:
+        return None
+    place, moved = end.place, end.place.q - start.q
+    place = replace(place, problem=limited(place.problem, question.rubs, end.forces[2]))
+    exact = _over(question, place, start, moved, h, end.forces)
+    y, lam, mu = end.forces
+    answer = Answer(exact, end.move, y, lam, mu, end.stuck, end.working, "Newton")
+    if not _proves(question, answer, start):
+        return None
+    return Increment(start.t + h, end.x, replace(place, problem=exact), answer, h)
 
 
 def _proves(question: Question, answer: Answer, start: Place) -> bool:
@@ -227,26 +203,11 @@ def _over(
     moved: np.ndarray,
     h: float,
     forces: tuple[np.ndarray, ...],
-    back: Any = 0.0,
-    slides: Answer | None = None,
 ) -> Problem:
-    """State the problem for what is left of an increment at a place near its end.
-
-    It is held `back` there by so many forces over moves of coordinates. Limits grow along the way
-    where something `slides`.
-    """
+    """State the problem for what is left of an increment at a place near its end."""
     now, bent = place.problem, question.evaluate("curvature", place, np.concatenate(forces))[0]
     K = bent - sparse.csc_matrix(question.evaluate("tangent", place)[0])
     K, drag = (K + K.T) / 2, now.viscous
-    if np.any(back):
-        K = K + sparse.diags(back)
-    if slides is not None and question.sliding.grip.nnz_out(0):
-        # What presses times which way it slides; or how fast, where it drags.
-        presses = np.maximum(np.append(slides.mu, 1.0)[question.rubs], 1e-300)
-        moves = np.where(now.power == 0, slides.resists / presses, now.size)
-        moves = np.where(slides.stuck | (moves <= 0), np.inf, moves)
-        grip = sparse.csc_matrix(question.evaluate("grip", place)[0])
-        K = K + sparse.csc_matrix(now.B.T @ (sparse.diags(slides.y / moves[now.term]) @ grip))
 
     def potential(d: np.ndarray) -> tuple[float, np.ndarray, Any]:
         pull = K @ d

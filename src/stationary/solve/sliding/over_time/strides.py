@@ -312,11 +312,11 @@ class Strides:
         """Tell whether nothing changes over an increment, nor in a moment after it."""
         question, t, q = self.question, here.t, here.q
         try:
-            step = increment(question, t, length, q, here.v, here.answer)
+            step = increment(question, t, length, q, here.v, here.answer, same=True)
             if self._mode(step) != self.mode:
                 return False
             v = (step.q - q) / length
-            step = increment(question, step.t, self.moment, step.q, v, step.answer)
+            step = increment(question, step.t, self.moment, step.q, v, step.answer, same=True)
         except Failed:
             return False
         stable = runaway(question, step.t, step.q, step.answer) is None
@@ -328,7 +328,7 @@ class Strides:
         Over an increment only where it leads counts, and not that it went farther meanwhile.
         """
         try:
-            step = increment(self.question, t, self.moment, q, v, answer)
+            step = increment(self.question, t, self.moment, q, v, answer, same=True)
         except Failed:
             return False
         return self.mode is not None and self._mode(step).along != self.mode.along
