@@ -231,10 +231,24 @@ class Hunt:
             pole = ~np.all(np.isfinite(F), axis=1) | (np.abs(F).max(axis=1, initial=0.0) > _POLE)
         return rest[~pole]
 
+    def _lost(self, proof: Proof) -> int:
+        """Return how many zeros of the proof are in the box and not known as equilibria."""
+        if not proof.zeros:
+            return 0
+        n, zeros = self.swarm.n, self.swarm.corrected(self._whole(np.array(proof.zeros)), 60)
+        zeros = zeros[self.box.inside(zeros[:, :n] * self.box.size, -_SAME)]
+        known = [*self._written, *(w for w, _ in self.families), *self._passed]
+        return sum(all(np.abs(z - w)[:n].max() > _NEAR for w in known) for z in zeros)
+
     def _conclude(self, proof: Proof) -> None:
-        left = self._unexplained(proof)
+        left, lost = self._unexplained(proof), self._lost(proof)
+        if lost:
+            self.lacks.append(
+                f"of {lost} place{'s' * (lost != 1)} where forces may balance the coordinates have "
+                "too few digits"
+            )
         if not len(left):
-            self.complete = True
+            self.complete = not lost
             return
         size = (proof.high - proof.low).max()
         self.lacks.append(
