@@ -188,9 +188,9 @@ def test_angles_are_shown_beside_lengths_of_any_size(length):
 def test_what_has_too_few_digits_is_not_missed_in_a_complete_list(away):
     # A crank of a nanometre: its lowest and its highest place, 10 µm to 1 km away from the origin.
     y, p, other = st.coordinates("y p other")
-    l, o = 1e-9, 1e-9 * away
-    rows = [y - o + l * st.cos(p), other - o - l * st.sin(p)]
-    within = {y: (o - 2 * l, o + 2 * l), other: (o - 2 * l, o + 2 * l), p: (-1, 4)}
+    r, o = 1e-9, 1e-9 * away
+    rows = [y - o + r * st.cos(p), other - o - r * st.sin(p)]
+    within = {y: (o - 2 * r, o + 2 * r), other: (o - 2 * r, o + 2 * r), p: (-1, 4)}
     rests = st.equilibria(st.System(potential=2 * y, constraints=rows), within=within)
     assert [rest.stable for rest in rests] == [True, False] or not rests.complete
     assert rests.complete or "too few digits" in repr(rests)
