@@ -93,3 +93,20 @@ def test_what_a_page_cannot_be_is_refused(name, tmp_path, monkeypatch):
         st.live(**REFUSED[name](st.coordinates("x")))
     assert len(str(error.value).splitlines()) >= 2 or str(error.value).count(".") >= 3
     assert not list(tmp_path.iterdir())
+
+
+def test_coordinates_of_a_field_are_called_by_their_places_and_not_typed():
+    X = st.positions("X")
+    w, v = st.field("w", over=(X, 0, 2)), st.field("v", over=(X, 0, 2))
+    beam = st.Continuum(
+        kinetic=(w.dot**2 + v.dot**2) / 2,
+        potential=(w.diff(X, 2) ** 2 + v.diff(X) ** 2) / 2,
+        fixed={w.at(0): 0, w.diff(X).at(0): 0, v.at(2): 0},
+    )
+    start = {w: X**2, v: 2 - X}
+    page = st.live(st.discretize(beam, elements=2), start=start, span=(0, 1))
+    facts = json.loads(re.findall(r"const page = (\{.*\});", page)[0])
+    assert facts["names"] == ["v(0)", "v(1)", "w(1)", "w_X(1)", "w(2)", "w_X(2)"]
+    assert facts["starts"] == 0
+    # A slope is larger than a place here, and is not what one looks at.
+    assert not {3, 5} & set(facts["chosen"])

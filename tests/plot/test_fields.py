@@ -41,6 +41,41 @@ def test_space_and_time_are_drawn_in_the_colours_of_the_field(motion):
     assert figure.get_suptitle() == "string"
 
 
+def test_a_motion_of_a_field_is_drawn_over_position_and_at_places_and_not_at_nodes(motion):
+    courses, places, *_ = motion.plot().axes
+    for line, t in zip(courses.lines, (0, 1, 2, 3, 4), strict=True):
+        x, y = line.get_data()
+        # The slowest shape of a string of length 2 and of waves of speed 1 has the period 4.
+        expected = np.sin(np.pi * x / 2) * np.cos(np.pi * t / 2)
+        np.testing.assert_allclose(y, expected, atol=2e-3)
+    covered = courses.collections[0].get_paths()[0].vertices
+    assert covered[:, 1].max() == pytest.approx(1, abs=1e-3)
+    # Ends that are held say nothing.
+    assert [line.get_label() for line in places.lines] == [
+        r"$u(\frac{1}{2})$", "$u(1)$", r"$u(\frac{3}{2})$"
+    ]  # fmt: skip
+    for line, x in zip(places.lines, (0.5, 1, 1.5)):
+        expected = np.sin(np.pi * x / 2) * np.cos(np.pi * motion.t / 2)
+        np.testing.assert_allclose(line.get_ydata(), expected, atol=2e-3)
+    portrait = motion.show("phase").axes[1].lines[0]
+    np.testing.assert_allclose(portrait.get_ydata(), -np.pi / 2 * np.sin(np.pi * motion.t / 2),
+                               atol=5e-3)  # fmt: skip
+
+
+def test_coordinates_beside_a_field_have_a_panel_of_their_own():
+    y, end = st.coordinates("y"), u.at(2)
+    hung = st.Continuum(
+        kinetic=u.dot**2 / 2,
+        potential=u.diff(X) ** 2 / 2,
+        fixed={u.at(0): 0},
+        parts=[st.System(kinetic=y.dot**2 / 2, potential=(y - end) ** 2 / 2)],
+    )
+    found = st.simulate(st.discretize(hung, elements=2), span=(0, 1), start={y: 1.0}, points=5)
+    labelled = {a.get_ylabel(): a for a in found.plot().axes}
+    np.testing.assert_array_equal(labelled["coordinates (SI)"].lines[0].get_ydata(), found[y])
+    np.testing.assert_array_equal(labelled["velocities (SI)"].lines[0].get_ydata(), found[y.dot])
+
+
 def test_a_state_of_rest_is_drawn_as_a_line_with_its_nodes():
     loaded = st.Continuum(potential=u.diff(X) ** 2 / 2, work=u, fixed={u.at(0): 0, u.at(2): 0})
     rest = st.statics(st.discretize(loaded, elements=4, degree=2))

@@ -129,6 +129,13 @@ def test_products_keep_their_spaces_and_powers_their_exponents():
 def test_what_is_nothing_but_rounding_reads_as_zero():
     x, y = st.coordinates("x y")
     assert "x = 0" in str(st.statics(st.System(potential=x**2 / 2 + 1e-260 * x)))
+    X = st.positions("X")
+    w = st.field("w", over=(X, 0, 1))
+    beam = st.Continuum(kinetic=w.dot**2 / 2, potential=w.diff(X, 2) ** 2 / 2,
+                        fixed={w.at(0): 0, w.diff(X).at(0): 0})  # fmt: skip
+    rest = st.statics(st.discretize(beam, elements=3), start={w: 0.02 * X**2})
+    assert list(map(str, rest.along)) == ["w(0)", "w(1/4)", "w(1/2)", "w(3/4)", "w(1)"]
+    assert set(rest.along.values()) == {0.0}
     # Tiny systems are not nothing.
     small = st.statics(st.System(potential=1e-9 * (x - 3e-30) ** 2))
     assert "x = 3e-30" in str(small)

@@ -13,7 +13,7 @@ import numpy as np
 import sympy as sp
 
 from stationary.browser.mechanics import SPAN, Mechanics, by_coordinate, courses, let_go, mechanics
-from stationary.browser.words import equations_of, knobs, label, rests
+from stationary.browser.words import coordinate_names, equations_of, knobs, rests
 from stationary.derive.principle import equations
 from stationary.errors import StatementError, StationaryError, refuse_text
 from stationary.io.answers import values
@@ -41,6 +41,9 @@ _AT_ONCE = 300
 
 # So many quantities are drawn over time until the reader chooses others.
 _CHOSEN = 2
+
+# Coordinates whose start can be typed: a longer list is not read.
+_STARTS = 12
 
 
 def live(
@@ -231,7 +234,8 @@ def _page(
         rtol=1e-6,
         throw=False,
     )
-    names = [label(layout.name(k)) for k in range(n)]
+    names, slopes = coordinate_names(layout, moved.values)
+    most_moving = [k for k in np.argsort(-np.ptp(motion.q, axis=0)).tolist() if k not in slopes]
     rows = [layout.row_name(k) for k in range(layout.multipliers)]
     quantities = [*names, *(f"{x}′" for x in names), *(f"λ {x}" for x in rows)]
     quantities += [label for label, _ in moved.shown]
@@ -241,9 +245,11 @@ def _page(
         "names": names,
         "rows": rows,
         "quantities": quantities[:60],
-        "chosen": np.argsort(-np.ptp(motion.q, axis=0))[:_CHOSEN].tolist(),
+        "chosen": most_moving[:_CHOSEN],
         "knobs": knobs(moved, units, sliders),
         "rests": rests(moved, motion),
+        # Nobody types the shape of a field point by point.
+        "starts": 0 if system.fields else min(n, _STARTS),
         "colors": list(COLORS),
         # A motion of seconds runs as it is; a shorter or longer one so that it can be watched.
         "speed": 1.0 if 1 <= length <= 60 else length / 10,

@@ -234,11 +234,8 @@ def statics(model: st.Model, options: Any) -> Answer:
     rest = model.ask("statics", **_given(model, "statics", {}, kind=options.kind))
     known = {"system": model.system.name, **_rest_facts(rest)}
     shown, known_to = list(known["q"].items()), rest.known_to
-    if fields := model.along:
-        shown = [(str(e), float(rest[e])) for e in fields]
-        # What no force decides, or what is nothing beside the largest of its kind, is rounding.
-        beside = float(np.finfo(float).eps) * np.max(np.abs([value for _, value in shown]))
-        known_to = np.full(len(shown), max(np.max(known_to, initial=0.0), beside))
+    if fields := rest.along:
+        shown, known_to = [(str(e), value) for e, value in fields.items()], np.zeros(len(fields))
     entries = [(_with_unit(model, name), "0" if abs(value) <= off else number(value, 10))
                for (name, value), off in zip(shown[:SHOWN], known_to)]  # fmt: skip
     if len(shown) > SHOWN:

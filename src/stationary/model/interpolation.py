@@ -218,6 +218,17 @@ class Interpolation:
         pieces = [np.linspace(a, b, n + 1)[1:] for a, b, n in zip(at[:-1], at[1:], self.counts)]
         return np.concatenate([at[:1], *pieces])
 
+    def free_at(self, values: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the coordinates of an elementwise field are values, and of which order."""
+        assert self.basis is not None
+        nodes, degree = self.positions(values), self.basis.degree
+        if self.basis.smooth:
+            places, orders = np.repeat(nodes, 2), np.tile([0, 1], len(nodes))
+        else:
+            inside = nodes[:-1, None] + np.diff(nodes)[:, None] * np.arange(degree) / degree
+            places, orders = np.append(inside.ravel(), nodes[-1]), np.zeros(self.size, dtype=int)
+        return places[self.free], orders[self.free]
+
 
 def position_of(e: sp.Expr, values: Mapping[str, float]) -> float:
     """Return a place at given values of the parameters, by name."""
@@ -300,8 +311,8 @@ def course(interpolation: Interpolation, e: Any, values: Mapping[str, float]) ->
     values : dict
         Values of the parameters, by name.
     """
-    f, basis = interpolation.field, interpolation.basis
-    if basis is None:
+    f = interpolation.field
+    if interpolation.basis is None:
         raise StatementError(
             f"start gives the field '{f}', whose shapes are not values at nodes.",
             f"Found {len(interpolation.shapes)} shapes, expected elements.",
@@ -319,13 +330,8 @@ def course(interpolation: Interpolation, e: Any, values: Mapping[str, float]) ->
             f"Found {str(e)[:60]!r}; expected {f.position}, parameters and numbers.",
             f"Give its course, as in start={{{f}: st.sin(st.pi*{f.position}/L)}}.",
         )
-    nodes = interpolation.positions(values)
-    if basis.smooth:
-        both = [_at(e.diff(f.position, k), f.position, nodes) for k in (0, 1)]
-        return np.column_stack(both).ravel()[interpolation.free]
-    fine = np.arange(basis.degree) / basis.degree
-    places = np.append((nodes[:-1, None] + np.diff(nodes)[:, None] * fine).ravel(), nodes[-1])
-    return _at(e, f.position, places)[interpolation.free]
+    places, orders = interpolation.free_at(values)
+    return np.where(orders, _at(e.diff(f.position), f.position, places), _at(e, f.position, places))
 
 
 def _at(e: sp.Expr, X: Any, places: np.ndarray) -> np.ndarray:

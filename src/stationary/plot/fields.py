@@ -8,14 +8,22 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import StatementError
+from stationary.model.interpolation import along
 from stationary.plot.animation import LONGEST, SHORTEST, Film, playing, saver, title_at
 from stationary.plot.style import COLORS, DASHES, label, legend, look, words
 from stationary.result.fields import FieldFunction
 from stationary.result.modes import Modes
+from stationary.result.trajectory import AbstractMotion
 from stationary.result.views import view
 
 # Positions and times at which a picture samples a field, at most.
 _PLACES, _TIMES = 401, 601
+
+# Times at which a picture shows a moving field.
+_FLASHES = 5
+
+# What moves by less than this part of a whole field is held.
+_HELD = 1e-9
 
 # Modes in one panel, at most: more are not told apart.
 _MANY = 5
@@ -77,6 +85,27 @@ def _space_time(field: FieldFunction) -> Any:
     figure.colorbar(picture, ax=axes, label=label(field.expression))
     _titled(figure, field)
     return figure
+
+
+def at_times(axes: Any, field: FieldFunction) -> None:
+    """Draw a field at a few times, the earlier the fainter, and the range that it covers."""
+    x, t = _places(field), field.of.t
+    values = field(x)
+    axes.fill_between(x, values.min(axis=1), values.max(axis=1), color="0.94", lw=0)
+    shown = np.unique(np.linspace(0, len(t) - 1, _FLASHES).round().astype(int))
+    for strength, k in zip(np.linspace(0.25, 1, len(shown)), shown):
+        axes.plot(x, values[:, k], color=COLORS[0], ls="-", alpha=strength,
+                  label=f"{t[k]:.3g} s")  # fmt: skip
+    axes.set_xlabel(_position(field))
+    axes.set_ylabel(label(field.expression, field.of.unit(str(field.expression))))
+    legend(axes)
+
+
+def moving_places(motion: AbstractMotion) -> list[Any]:
+    """Return values of fields along their intervals, without those that are held."""
+    moved = {e: float(np.ptp(motion[e])) for e in along(motion.system)}
+    most = {e.stem: max(x for other, x in moved.items() if other.stem == e.stem) for e in moved}
+    return [e for e, x in moved.items() if x > _HELD * most[e.stem]] or list(moved)
 
 
 @view("field", "animate")

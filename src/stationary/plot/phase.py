@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from stationary.plot.fields import moving_places
 from stationary.plot.style import COLORS, label, legend, look, words
 from stationary.result.trajectory import AbstractMotion
 from stationary.result.views import view
+
+# Panels beside each other when nobody has chosen.
+_MANY = 3
 
 
 @view("motion", "phase")
@@ -17,7 +21,7 @@ def phase(motion: AbstractMotion, *coordinates: Any) -> Any:
     ----------
     motion : Motion
     *coordinates : coordinates or their names
-        Which ones; the first three when left out.
+        Which ones; when left out the first three, or fields at three places.
 
     Returns
     -------
@@ -26,19 +30,21 @@ def phase(motion: AbstractMotion, *coordinates: Any) -> Any:
     import matplotlib.pyplot as plt
 
     layout = motion.kernel.layout
-    few = range(min(3, motion.kernel.size))
-    names = [str(c) for c in coordinates] or [layout.name(i) for i in few]
+    few = range(min(_MANY, motion.kernel.size))
+    chosen = [(c, f"{c}.dot") for c in map(str, coordinates or (layout.name(i) for i in few))]
+    if motion.system.fields and not coordinates:
+        chosen = [(e, e.dot) for e in moving_places(motion)[-_MANY:]]
     with look():
-        figure, row = plt.subplots(1, len(names), figsize=(3.8 * len(names), 3.6), squeeze=False)
-        for axes, name in zip(row[0], names):
-            q, v = motion[name], motion[f"{name}.dot"]
+        figure, row = plt.subplots(1, len(chosen), figsize=(3.8 * len(chosen), 3.6), squeeze=False)
+        for axes, (place, rate) in zip(row[0], chosen):
+            q, v = motion[place], motion[rate]
             axes.margins(0.05)
             axes.locator_params(axis="x", nbins=5)
             axes.plot(q, v)
             axes.plot(q[:1], v[:1], "o", color=COLORS[1], label="start")
             axes.plot(q[-1:], v[-1:], "s", color=COLORS[2], label="end")
-            axes.set_xlabel(label(name, motion.unit(name)))
-            axes.set_ylabel(label(f"{name}.dot", motion.unit(f"{name}.dot")))
+            axes.set_xlabel(label(place, motion.unit(str(place))))
+            axes.set_ylabel(label(rate, motion.unit(str(rate))))
             legend(axes)
         if motion.system.name:
             figure.suptitle(words(motion.system.name), fontsize=11)

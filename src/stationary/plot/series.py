@@ -8,6 +8,7 @@ import numpy as np
 import sympy as sp
 
 from stationary.model.fields import fields_in
+from stationary.plot.fields import at_times, moving_places
 from stationary.plot.style import label, legend, look, words
 from stationary.result.slide import Slide
 from stationary.result.touched import Touched
@@ -92,6 +93,8 @@ def _given(motion: AbstractMotion, expressions: tuple[Any, ...]) -> Any:
 def _overview(motion: AbstractMotion) -> Any:
     import matplotlib.pyplot as plt
 
+    if motion.system.fields:
+        return _overview_of_fields(motion)
     entries, note = _representatives(motion)
     names = [motion.kernel.layout.name(i) for i in entries]
     rates = [f"{n}.dot" for n in names]
@@ -103,6 +106,34 @@ def _overview(motion: AbstractMotion) -> Any:
     _stack(figure, columns[1], motion.t, speeds, _all_of("velocities", motion, rates))
     _energy(figure, columns[2], motion)
     _title(figure, motion, [note] if note else [])
+    return figure
+
+
+def _overview_of_fields(motion: AbstractMotion) -> Any:
+    """Draw fields over position at some times and over time at some places, instead of nodes."""
+    import matplotlib.pyplot as plt
+
+    fields = [f.field for f in motion.system.fields]
+    places = moving_places(motion)
+    nodes = {f.array.name for f in motion.system.fields if f.array is not None}
+    others = [c for c in motion.system.coordinates if c.name not in nodes]
+    rows = len(fields) + bool(others)
+    figure = plt.figure(figsize=(12, 1.0 + 1.7 * max(2, 1.5 * rows)))
+    cells = figure.add_gridspec(rows, 3)
+    for row, f in enumerate(fields):
+        at_times(figure.add_subplot(cells[row, 0]), motion.field(f))
+        here = [(_named(motion, e), motion[e]) for e in places if e.stem == f.stem]
+        what = label(f, motion.unit(str(f)))
+        _stack(figure, cells[row, 1], motion.t, [here], what)
+    for column, what, several in ((0, "coordinates", others),
+                                  (1, "velocities", [c.dot for c in others])):  # fmt: skip
+        lines = [line for e in several for line in _lines_of(motion, e)[0]]
+        if lines:
+            names = [str(e) for e in several]
+            _stack(figure, cells[-1, column], motion.t, _by_size(lines),
+                   _all_of(what, motion, names))  # fmt: skip
+    _energy(figure, cells[:, 2], motion)
+    _title(figure, motion, [])
     return figure
 
 

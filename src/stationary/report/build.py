@@ -233,7 +233,7 @@ def _equilibria(report: _Report) -> str:
         known = zip(rest.q[: len(few)], rest.known_to)
         values = ["0" if abs(x) <= off else f"{x:.6g}" for x, off in known]
         values += [f"{count - len(few)} more"] * (count > len(few))
-        values = [_shown(float(rest[e])) for e in places] or values
+        values = [_shown(value) for value in rest.along.values()] or values
         mark = {True: "good", False: "bad", None: ""}[rest.stable]
         kind = f'<span class="{mark}">{escape(rest.told)}</span>'
         values += [_shown(rest.energy), kind, ", ".join(f"{x:.4g}" for x in rest.eigenvalues[:4])]
@@ -337,12 +337,14 @@ def _moving(report: _Report, motion: st.Motion) -> str:
     scale = max(float(np.max(sizes)), 1e-300)
     balance = motion.residual["energy"] / scale
     report.summary.append(("energy error, relative", f"{balance:.1e}"))
-    pieces = [picture(motion.plot(), "Coordinates, velocities and energies over time")]
-    spread = report.model.continuum.fields if report.model.continuum is not None else ()
+    spread = [f.field for f in motion.system.fields]
+    words = "Fields over position and over time" if spread else "Coordinates and velocities"
+    pieces = [picture(motion.plot(), f"{words}, and energies over time")]
     for f in spread:
         title = f"The field {f}"
         pieces.append(
-            f"<h3>{title}</h3>" + picture(motion.field(f).plot(), f"{title} over X and t")
+            f"<h3>{title}</h3>"
+            + picture(motion.field(f).plot(), f"{title} over {f.position} and t")
         )
     if report.film:
         film = "".join(_field_film(motion.field(f), str(f)) for f in spread) or _film(motion)

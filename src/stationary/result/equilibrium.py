@@ -10,6 +10,7 @@ import sympy as sp
 
 from stationary.derive.graph import Graph
 from stationary.lower.expressions import at_state
+from stationary.model.interpolation import along
 from stationary.model.symbols import from_dynamicsymbols
 from stationary.model.system import System
 from stationary.result.fields import FieldFunction, at_points, checked
@@ -151,6 +152,16 @@ class Equilibrium(AbstractShown):
     def as_start(self) -> dict[str, float]:
         """Return the coordinates by name, to be passed on as ``start=``."""
         return {self.graph.layout.name(i): float(x) for i, x in enumerate(self.q)}
+
+    @property
+    def along(self) -> dict[sp.Expr, float]:
+        """Values of fields along their intervals; what is nothing but rounding is zero."""
+        values = {e: float(self[e]) for e in along(self.system)}
+        # What no force decides, and what is nothing beside the largest of its kind.
+        beside = float(np.finfo(float).eps) * max(map(abs, values.values()), default=0.0)
+        off = max(float(np.max(self.known_to, initial=0.0)), beside)
+        return {e: 0.0 if written(value, known_to=off) == "0" else value
+                for e, value in values.items()}  # fmt: skip
 
     @property
     def told(self) -> str:

@@ -41,9 +41,9 @@ function knobs() {
       box.append(row);
     }
   }
-  box.append(element("h2", "Start"));
+  if (page.starts) box.append(element("h2", "Start"));
   const list = element("div", undefined, { class: "starts" });
-  for (let k = 0; k < Math.min(n, 12); k++)
+  for (let k = 0; k < page.starts; k++)
     for (const rate of [0, 1]) {
       const name = page.names[k] + (rate ? "′" : "");
       const input = element("input", undefined, { type: "number", step: "any", "aria-label": `start of ${name}` });
