@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import wraps
-from inspect import isclass, signature
+from inspect import Parameter, isclass, isfunction, signature
+from threading import local
 from typing import Any, TypeVar
 
 
@@ -192,28 +193,14 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str:
     return f" Did you mean '{near[0]}'?" if near else ""
 
 
-def refuse_text(what: str, values: Iterable[object]) -> None:
-    """Refuse text where an expression belongs: SymPy would run it as a program.
-
-    Examples
-    --------
-    >>> refuse_text("the norm", (1, 2.5))
-    """
-    for value in values:
-        if isinstance(value, (str, bytes)):
-            raise StatementError(
-                f"{what} is not an expression.",
-                f"Found text: {str(value)[:60]!r}; expected an expression of coordinates, "
-                "parameters, inputs and st.t.",
-                "Build it from st.coordinates and st.parameters; text is not evaluated.",
-            )
-
-
 Callee = TypeVar("Callee", bound=Callable[..., Any])
 
 
 def spelled(callee: Callee) -> Callee:
-    """Let a function or a class say which of its arguments is unknown, missing or without a name.
+    """Let a function or a class say what is wrong with a call, whatever it fails on.
+
+    An argument that is unknown, missing or without a name is a TypeError. A value that nobody has
+    foreseen ends in the words of some library: the call that the user made tells it instead.
 
     Examples
     --------
@@ -230,39 +217,101 @@ def spelled(callee: Callee) -> Callee:
     whole: Any = callee
     if not isclass(callee):
         return _spelled(whole, whole.__name__)  # pyright: ignore[reportReturnType]  # same calls
-    # A class is found by its own name in every process: it stays itself.
-    setattr(whole, "__init__", _spelled(whole.__init__, whole.__name__))
+    # A class is found by its own name in every process: it stays itself. What it inherits is told
+    # by its own name, too.
+    ours = [base for base in whole.__mro__ if base.__module__.startswith("stationary.")]
+    members = {name: member for base in reversed(ours) for name, member in vars(base).items()}
+    for name, member in members.items():
+        if isfunction(member) and (name in ("__init__", "__call__") or not name.startswith("_")):
+            words = whole.__name__ if name == "__init__" else f"{whole.__name__}.{name}"
+            setattr(whole, name, _spelled(getattr(member, "plain", member), words))
     return whole
 
 
 def _spelled(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     @wraps(function)
     def checked(*places: Any, **given: Any) -> Any:
+        if not isinstance(given.get("name"), (str, type(None))):
+            raise StatementError(
+                f"the name that {name} is given is not text.",
+                f"Found {_short(given['name'])}.",
+                "Write it in quotes, as in name='cart', or leave it out.",
+            )
+        outermost, _door.passed = not _door.passed, True
         try:
             return function(*places, **given)
-        except TypeError as error:
-            words = _misspelled(function, name, places, given)
-            if not words:
+        except StationaryError:
+            raise
+        except _UNFORESEEN as error:
+            words = _misspelled(function, name, places, given) if type(error) is TypeError else ""
+            if words:
+                raise TypeError(words) from error
+            if not outermost:
                 raise
-            raise TypeError(words) from error
+            raise StatementError(*_unforeseen(function, name, places, given)) from error
+        finally:
+            _door.passed = not outermost
 
+    setattr(checked, "plain", function)
     return checked
+
+
+class _Door(local):
+    """Whether a call of the user's is under way in this thread: what it calls is not the user's."""
+
+    passed = False
+
+
+_door = _Door()
+
+
+# What Python, NumPy and SymPy raise at values that they cannot use.
+_UNFORESEEN = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError,
+               NotImplementedError, RecursionError)  # fmt: skip
+
+
+def _unforeseen(
+    function: Callable[..., Any], name: str, places: tuple, given: dict
+) -> tuple[str, str, str]:
+    """Say what a call was given that ended where no message of ours stands."""
+    bound = signature(function).bind(*places, **given).arguments
+    values = (f"{key} = {_short(value)}" for key, value in bound.items() if key != "self")
+    return (
+        f"{name} cannot use what it is given.",
+        f"Found {', '.join(values) or 'nothing'}.",
+        "Its documentation, by help(), says what fits. If this does, it is a defect of stationary: "
+        "report it, with all that stands above.",
+    )
+
+
+def _short(value: Any) -> str:
+    """Write what says itself in few words; of anything else its type."""
+    plain = value is None or isinstance(value, (str, bytes, bool, int, float, complex, tuple, list))
+    if plain or hasattr(value, "free_symbols"):
+        text = repr(value)
+        return text if len(text) <= 60 else text[:59] + "…"
+    kind = type(value).__name__
+    return f"the class {value.__name__}" if isclass(value) else f"a value of type {kind}"
 
 
 def _misspelled(function: Callable[..., Any], name: str, places: tuple, given: dict) -> str:
     """Say what is wrong with the arguments of a call; nothing if they fit."""
     known = signature(function).parameters
-    if any(p.kind is p.VAR_KEYWORD for p in known.values()):
-        return ""
-    own = [key for key in known if key != "self"]
+    any_name = any(p.kind is p.VAR_KEYWORD for p in known.values())
+    own = [key for key, p in known.items() if key != "self" and p.kind is not p.VAR_KEYWORD]
     listed = ", ".join(own)
-    strange = [key for key in given if key not in own]
+    strange = [] if any_name else [key for key in given if key not in own]
     if strange:
         near = did_you_mean(strange[0], own)
         return say(f"{name} has no argument '{strange[0]}'.", f"Arguments: {listed}.{near}",
                    "Name one of these.")  # fmt: skip
-    unnamed = [p.name for p in known.values() if p.kind is not p.KEYWORD_ONLY]
-    if len(places) > len(unnamed):
+    kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    unnamed = [p.name for p in known.values() if p.kind in kinds]
+    several = any(p.kind is p.VAR_POSITIONAL for p in known.values())
+    if not several and len(places) > len(unnamed):
+        if unnamed == ["names"] and all(isinstance(text, str) for text in places):
+            return say(f"{name} takes all names in one text.", f"Found {len(places)} texts.",
+                       f"Write st.{name}({' '.join(places)[:60]!r}).")  # fmt: skip
         fits = len(unnamed) - ("self" in unnamed)
         return say(f"{name} is given arguments without their names.",
                    f"Found {len(places) - ('self' in unnamed)}, expected {fits or 'none'}; "
@@ -271,7 +320,7 @@ def _misspelled(function: Callable[..., Any], name: str, places: tuple, given: d
                    )  # fmt: skip
     missing = [p.name for p in known.values()
              if p.default is p.empty and p.name not in (*unnamed[: len(places)], *given)
-             and p.kind is not p.VAR_POSITIONAL]  # fmt: skip
+             and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]  # fmt: skip
     if missing:
         return say(f"{name} is not given '{missing[0]}'.", f"Arguments: {listed}.",
                    f"Add {missing[0]}=….")  # fmt: skip
@@ -280,10 +329,11 @@ def _misspelled(function: Callable[..., Any], name: str, places: tuple, given: d
 
 def unknown(what: str, name: str, choices: Iterable[str]) -> str:
     """Compose the message for a name that is not among the known ones."""
-    choices = list(choices)
+    name, choices = str(name)[:60], list(choices)
     listed = ", ".join(choices[:20]) + (", …" if len(choices) > 20 else "")
+    advice = did_you_mean(name, choices).strip()
     return say(
         f"{what} '{name}' is not known.",
         f"Known: {listed or 'none'}.",
-        did_you_mean(name, choices).strip(),
+        advice or ("Use one of these." if choices else "Leave it out."),
     )

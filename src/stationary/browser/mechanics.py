@@ -22,6 +22,7 @@ from stationary.lower.inputs import SLOTS, Drives, drives, lowered, translate
 from stationary.lower.kernel import graph_of, kernel_of
 from stationary.model.interpolation import values_by_name
 from stationary.model.layout import Layout
+from stationary.model.symbols import require_expressions
 from stationary.model.system import System, follower
 from stationary.result.modes import Modes
 from stationary.solve.arguments import refuse_unsmooth, times, touches
@@ -62,6 +63,17 @@ class Mechanics:
         """The start, by coordinate and velocity."""
         n = self.system.size
         return by_coordinate(self.graph.layout, self.start[:n], self.start[n : 2 * n])
+
+    def nodal(self) -> dict[int, tuple[Any, float, int]]:
+        """For every coordinate of a field the field, its place, and 1 where it is a slope."""
+        places: dict[int, tuple[Any, float, int]] = {}
+        named = values_by_name(self.system, self.values)
+        for f in self.system.fields:
+            if f.array is not None and f.basis is not None:
+                entries = np.ravel(self.graph.layout.place(f.array)).tolist()
+                places |= {k: (f.field, float(x), int(order))
+                           for k, x, order in zip(entries, *f.free_at(named))}  # fmt: skip
+        return places
 
     @cached_property
     def functions(self) -> dict[str, ca.Function]:
@@ -178,6 +190,7 @@ def mechanics(
         p = np.concatenate([values, driven.slots(span[0]), [0.0]])
         full = y[: kernel.states]
         alpha = natural_rate(Ode(kernel, p, _RTOL, _ATOL), span[0], full, span[1] - span[0])
+    require_expressions("what a page shows", shown.values())
     readings = tuple((str(name), sp.S(e)) for name, e in shown.items())
     return Mechanics(system, values, driven, y, span, sizes, ways, alpha, picture, readings)
 

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import sympy as sp
 
 from stationary.browser.mechanics import SPAN, Mechanics, by_coordinate, courses, let_go, mechanics
 from stationary.browser.words import coordinate_names, equations_of, knobs, rests
 from stationary.derive.principle import equations
-from stationary.errors import StatementError, StationaryError, refuse_text
+from stationary.errors import StatementError, StationaryError, spelled
 from stationary.io.answers import values
 from stationary.io.model_file import Model
 from stationary.model.system import System
@@ -46,6 +45,7 @@ _CHOSEN = 2
 _STARTS = 12
 
 
+@spelled
 def live(
     system: System | Model | Motion,
     path: Any = None,
@@ -126,9 +126,7 @@ def live(
             f"Found the ending '{Path(path).suffix}', expected '.html'.",
             "Rename the file.",
         )
-    refuse_text("what a page shows", (show or {}).values())
-    watched = {str(key): sp.S(e) for key, e in (show or {}).items()}
-    moved = mechanics(system, start, params, inputs, span, watched)
+    moved = mechanics(system, start, params, inputs, span, show or {})
     page = _page(moved, name or system.name or "A mechanical system", units, sliders or {}, paused)
     if path is not None:
         Path(path).write_text(page, encoding="utf-8")
@@ -234,7 +232,8 @@ def _page(
         rtol=1e-6,
         throw=False,
     )
-    names, slopes = coordinate_names(layout, moved.values)
+    names = coordinate_names(moved)
+    slopes = {k for k, (_, _, order) in moved.nodal().items() if order}
     most_moving = [k for k in np.argsort(-np.ptp(motion.q, axis=0)).tolist() if k not in slopes]
     rows = [layout.row_name(k) for k in range(layout.multipliers)]
     quantities = [*names, *(f"{x}′" for x in names), *(f"λ {x}" for x in rows)]

@@ -13,8 +13,6 @@ from sympy.functions.elementary.trigonometric import TrigonometricFunction
 from stationary.browser.mechanics import Mechanics, by_coordinate
 from stationary.errors import StatementError, StationaryError, unknown
 from stationary.model.arrays import Array
-from stationary.model.interpolation import values_by_name
-from stationary.model.layout import Layout
 from stationary.model.system import System
 from stationary.pages.mathml import math
 from stationary.solve.rest.equilibria import equilibria
@@ -37,20 +35,13 @@ def label(name: str) -> str:
     return name if "\n" in written else written
 
 
-def coordinate_names(layout: Layout, values: np.ndarray) -> tuple[list[str], list[int]]:
-    """Return coordinates as they are read, and which of them are slopes of a field.
-
-    A coordinate of a field is called by the place at which it is the field's value or slope.
-    """
-    names, slopes = [label(layout.name(k)) for k in range(layout.system.size)], []
-    for f in layout.system.fields:
-        if f.array is not None and f.basis is not None:
-            at = zip(*f.free_at(values_by_name(layout.system, values)))
-            for k, (place, order) in zip(np.ravel(layout.place(f.array)).tolist(), at):
-                by = f"_{f.field.position}" if order else ""
-                names[k] = f"{label(f.field.stem)}{by}({place:.4g})"
-                slopes += [k] if order else []
-    return names, slopes
+def coordinate_names(moved: Mechanics) -> list[str]:
+    """Return coordinates as they are read; those of a field are called by their places."""
+    names = [label(moved.graph.layout.name(k)) for k in range(moved.system.size)]
+    for k, (f, place, order) in moved.nodal().items():
+        slope = f"_{f.position}" if order else ""
+        names[k] = f"{label(f.stem)}{slope}({place:.4g})"
+    return names
 
 
 def equations_of(derived: Any, system: System) -> str:

@@ -23,6 +23,7 @@ from stationary.derive.virtual_work import (
     readable,
     virtual_work,
 )
+from stationary.errors import spelled
 from stationary.model.layout import Layout
 from stationary.model.symbols import Coordinate, Input, Parameter, Velocity, rate, t
 from stationary.model.system import System, require
@@ -38,6 +39,7 @@ _SAME = 1e-9
 MOST_MINORS = 3
 
 
+@spelled
 def check(system: System) -> Report:
     """Check the mass matrix of a system and find what its motion conserves.
 

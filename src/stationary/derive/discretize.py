@@ -85,6 +85,7 @@ def discretize(continuum: Continuum, *, elements: int, degree: Any = None) -> Sy
     return _Assembly(continuum, interpolations(continuum, bases, meshes)).system()
 
 
+@spelled
 def ritz(continuum: Continuum, *, shapes: Any, points: int | None = None) -> System:
     """Turn a continuum into an ordinary system by given shape functions: u = Σ qₖ(t) φₖ(X).
 

@@ -32,7 +32,7 @@ from stationary.derive.readable import (
     write_sum,
 )
 from stationary.derive.virtual_work import force, refuse
-from stationary.errors import StatementError, unknown
+from stationary.errors import StatementError, spelled, unknown
 from stationary.model.continuum import Continuum, Interval, replaced
 from stationary.model.fields import Field, PointValue, default_of, fields_in
 from stationary.model.symbols import Coordinate, Parameter, Velocity, along_time, t
@@ -40,6 +40,7 @@ from stationary.model.system import System
 from stationary.model.terms import Load
 
 
+@spelled
 @dataclass(frozen=True, repr=False)
 class FieldEquations:
     """The Euler–Lagrange equations of a continuum, with all its boundary conditions, to read.

@@ -8,7 +8,7 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.errors import StatementError, unknown
+from stationary.errors import StatementError, spelled, unknown
 from stationary.model.symbols import Coordinate
 
 #: Names that are listed.
@@ -54,6 +54,7 @@ class Finding:
         return f"{mark} {self.name}: {self.text} ({self.how})"
 
 
+@spelled
 @dataclass(frozen=True, repr=False)
 class Report:
     """What `check` found: ``report.passed``, ``report["skew"]``, and a text to print.

@@ -27,7 +27,7 @@ from stationary.derive.readable import (
 )
 from stationary.derive.sampling import sampled, vanish
 from stationary.derive.virtual_work import linear_and_constant, refuse
-from stationary.errors import StatementError, unknown
+from stationary.errors import StatementError, spelled, unknown
 from stationary.model.symbols import Coordinate, Moving, Parameter, Velocity
 from stationary.model.system import System
 
@@ -82,6 +82,7 @@ class ByCoordinate(tuple):
         return tuple(map(Coordinate, self.names)), tuple(self)
 
 
+@spelled
 @dataclass(frozen=True, repr=False)
 class Hamilton:
     """Hamilton's equations of a system, to read.
@@ -220,6 +221,7 @@ class Hamilton:
         return _explanation(self)
 
 
+@spelled
 def hamilton(system: System) -> Hamilton:
     """Derive Hamilton's canonical equations of a system, exactly, to be read.
 

@@ -34,12 +34,14 @@ from stationary.derive.virtual_work import (
     refuse,
     unaccelerated,
 )
+from stationary.errors import spelled
 from stationary.model.space.rotation import Entry
 from stationary.model.symbols import Acceleration, Coordinate, Velocity, t
 from stationary.model.system import System, follower
 from stationary.model.terms import Constraint, Friction
 
 
+@spelled
 @dataclass(frozen=True, repr=False)
 class Equations:
     """The equations of motion ``M q̈ + C q̇ + G = Q + Aᵀλ`` of a system, to read.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError
+from stationary.errors import StatementError, spelled
 from stationary.model.symbols import Coordinate, Velocity
 from stationary.model.terms import Load, vector
 
@@ -63,6 +63,7 @@ class Potential:
         )
 
 
+@spelled
 def potential_of(force: Any, *, on: Sequence[Any] | None = None) -> Potential:
     """Decide whether a force is conservative, exactly, and give its potential or a counterexample.
 

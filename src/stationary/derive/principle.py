@@ -7,13 +7,14 @@ from typing import Any
 from stationary.derive.field_equations import at_rest, field_equations
 from stationary.derive.lagrange import equations as lagrange
 from stationary.derive.variation import variation
-from stationary.errors import StatementError, did_you_mean
+from stationary.errors import StatementError, did_you_mean, spelled
 from stationary.model.continuum import Continuum
 from stationary.model.system import require
 
 _PRINCIPLES = {"dynamics": lagrange, "statics": variation}
 
 
+@spelled
 def equations(system: Any, *, principle: str = "dynamics") -> Any:
     """Derive the equations of a system or a continuum, exactly, to be read.
 

@@ -15,6 +15,7 @@ from typing import Any, cast
 
 import sympy as sp
 
+from stationary.errors import spelled
 from stationary.model.arrays import Array
 from stationary.model.each import Each
 from stationary.model.symbols import Coordinate, Velocity
@@ -62,6 +63,7 @@ class Scope:
         return "\n".join([head, *lines])
 
 
+@spelled
 @lru_cache(maxsize=128)
 def minimum_power_holds(system: System) -> Scope:
     """Tell whether the principle of minimum power finds the motion of a system.

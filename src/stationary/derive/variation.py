@@ -31,6 +31,7 @@ from stationary.derive.virtual_work import (
     refuse,
     virtual_work,
 )
+from stationary.errors import spelled
 from stationary.model.symbols import Coordinate, Velocity, t
 from stationary.model.system import System
 from stationary.model.terms import Friction, Load
@@ -48,6 +49,7 @@ KINDS = {
 Step = tuple[str, list[str]]
 
 
+@spelled
 @dataclass(frozen=True, repr=False)
 class Variation:
     """The variational principle of statics for one system: δI ≡ 0, to read.

@@ -12,7 +12,7 @@ import numpy as np
 import sympy as sp
 
 from stationary.derive.principle import equations
-from stationary.errors import StatementError, did_you_mean, say
+from stationary.errors import StatementError, did_you_mean, say, spelled
 from stationary.io import answers, questions, space, statement, unit_checks
 from stationary.io import continuum as continua
 from stationary.io.dimensions import Mismatch
@@ -38,6 +38,7 @@ TOP = ("name", "about", "coordinates", "rotations", "inputs", "parameters", "def
        "energies", *statement.TABLES, *continua.TABLES, "start", *questions.QUESTIONS)  # fmt: skip
 
 
+@spelled
 @dataclass(frozen=True, eq=False, repr=False)
 class Model(AbstractTravels):
     """A system together with where it starts and what is asked of it: a model file, read.
@@ -249,6 +250,7 @@ def _plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+@spelled
 def load(path: Any, *, floating: bool = False) -> Any:
     """Read a model file, a robot, or a result that `save` has written.
 

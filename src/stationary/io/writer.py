@@ -12,7 +12,7 @@ import numpy as np
 import sympy as sp
 from sympy.printing.str import StrPrinter
 
-from stationary.errors import StatementError
+from stationary.errors import StatementError, spelled
 from stationary.io import space
 from stationary.io.model_file import Model, load
 from stationary.io.names import RESERVED, is_column, is_name
@@ -103,6 +103,7 @@ def _refuse(what: str, finding: str) -> NoReturn:
     )
 
 
+@spelled
 def save(
     system: Any,
     path: Any = None,

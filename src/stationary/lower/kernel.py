@@ -15,6 +15,7 @@ import scipy.sparse as sparse
 import sympy as sp
 
 from stationary.derive.graph import Graph
+from stationary.errors import spelled
 from stationary.lower.engines import OPTIMIZING, engine
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.features import Features, features_of
@@ -284,6 +285,7 @@ class Kernel(AbstractKernel):
         return ca.Function("rhs", list(self.arguments), [dy], ["t", "y", "p"], ["dy"], options)
 
 
+@spelled
 @dataclass(frozen=True, eq=False)
 class Compiled:
     """A system to be evaluated at given states: what `compile` returns.
@@ -374,6 +376,7 @@ def _entries(name: str, values: Any, count: int) -> np.ndarray:
     return finite(values, (count,), f"{name} is not a vector of {count} finite numbers.", advice)
 
 
+@spelled
 def compile(system: System, *, params: Mapping[Any, float] | None = None) -> Compiled:
     """Return a system ready to be evaluated at given states.
 

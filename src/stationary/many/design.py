@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import StatementError, did_you_mean
+from stationary.errors import StatementError, did_you_mean, spelled
 from stationary.model.layout import name_of, number
 from stationary.model.numbers import pair_of
 from stationary.result.views import AbstractTravels
@@ -39,6 +39,7 @@ class Axis(AbstractTravels):
         return len(self.columns) == 1 and _numbers(self.columns[0][1])
 
 
+@spelled
 @dataclass(frozen=True, eq=False, repr=False)
 class Design(AbstractTravels):
     """The runs of a sweep: every combination of what stands along its axes.
@@ -244,6 +245,7 @@ class Normal:
         return self.mean + self.deviation * ndtri(shares)
 
 
+@spelled
 def normal(mean: float, deviation: float) -> Normal:
     """Return a range of values around a mean, for `samples`.
 
@@ -266,6 +268,7 @@ def normal(mean: float, deviation: float) -> Normal:
     return Normal(mean, deviation)
 
 
+@spelled
 def samples(
     ranges: Mapping[Any, Any], *, count: int, kind: str = "sobol", seed: int | None = None
 ) -> Design:

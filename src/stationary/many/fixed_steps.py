@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stationary.errors import StatementError
+from stationary.errors import StatementError, spelled
 from stationary.model.layout import number
 
 
+@spelled
 @dataclass(frozen=True)
 class RK4:
     """Runge and Kutta's classical method of order 4 with steps of a fixed length, in a sweep.

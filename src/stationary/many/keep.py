@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError, did_you_mean
+from stationary.errors import StatementError, did_you_mean, spelled
 from stationary.model.arrays import Array
 from stationary.model.numbers import numbers_of
 from stationary.model.symbols import from_dynamicsymbols
@@ -103,6 +103,7 @@ def _one(expr: Any, what: str) -> Any:
     return from_dynamicsymbols(expression(expr, what))
 
 
+@spelled
 def first(expr: Any, *, direction: int = 0) -> First:
     """Keep when an expression first passes through zero, in a sweep.
 
@@ -131,6 +132,7 @@ def first(expr: Any, *, direction: int = 0) -> First:
     return First(_one(expr, "what st.first looks for"), int(direction))
 
 
+@spelled
 def most(expr: Any) -> Most:
     """Keep the largest value that an expression takes along a run, in a sweep.
 
@@ -148,6 +150,7 @@ def most(expr: Any) -> Most:
     return Most(_one(expr, "what st.most looks for"), 1)
 
 
+@spelled
 def least(expr: Any) -> Most:
     """Keep the smallest value that an expression takes along a run, in a sweep.
 
@@ -163,6 +166,7 @@ def least(expr: Any) -> Most:
     return Most(_one(expr, "what st.least looks for"), -1)
 
 
+@spelled
 def mean(expr: Any) -> Mean:
     """Keep the mean of an expression over time, in a sweep.
 
@@ -178,6 +182,7 @@ def mean(expr: Any) -> Mean:
     return Mean(_one(expr, "what st.mean averages"))
 
 
+@spelled
 def values(expr: Any, *, at: Any) -> Values:
     """Keep the values of an expression, or of several, at given times, in a sweep.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import DidNotConverge, StatementError, say
+from stationary.errors import DidNotConverge, StatementError, say, spelled
 from stationary.many import crew
 from stationary.many.checked_once import refuse_shared
 from stationary.many.chunk import Chunk, Interrupted, one, stacked
@@ -39,6 +39,7 @@ _LARGEST = {
 _WHERE = ("auto", "cpu", "cuda", "dask")
 
 
+@spelled
 def sweep(
     verb: Any,
     system: System,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import MissingExtra, StatementError, did_you_mean
+from stationary.errors import MissingExtra, StatementError, did_you_mean, spelled
 from stationary.many.design import Design
 from stationary.model.layout import name_of
 from stationary.result.status import Status
@@ -52,6 +52,7 @@ class Kept(np.ndarray):
         return repr(np.asarray(self))
 
 
+@spelled
 @dataclass(frozen=True, eq=False, repr=False)
 class Runs(AbstractShown):
     """What a sweep returns.

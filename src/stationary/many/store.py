@@ -28,6 +28,7 @@ from stationary.errors import (
     StatementError,
     StationaryError,
     say,
+    spelled,
 )
 from stationary.many.chunk import Chunk
 from stationary.many.design import Axis, Design
@@ -420,6 +421,7 @@ def _require_same(path: Path, facts: dict, said: dict[str, str], engine: str | N
         )
 
 
+@spelled
 def open(path: Any) -> Runs:
     """Read runs from a store, whether or not all are there, without the program that wrote it.
 

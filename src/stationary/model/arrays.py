@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 from typing import Any, overload
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from stationary.errors import StatementError
+from stationary.errors import StatementError, say, spelled
 from stationary.model.symbols import Coordinate, declared, declared_together
 
 
+@spelled
 @dataclass(frozen=True, eq=False)
 class Array(NDArrayOperatorsMixin):
     """An array of coordinates (or, after ``.dot``, of their velocities), or a view of one.
@@ -70,7 +72,16 @@ class Array(NDArrayOperatorsMixin):
         return Array(self.name, self.base, np.arange(int(np.prod(self.base))).reshape(self.base), 0)
 
     def __getitem__(self, key: Any) -> Any:
-        picked = self.index[key]
+        try:
+            picked = self.index[key]
+        except IndexError as error:
+            raise IndexError(
+                say(
+                    f"'{self.name}' has no entry [{str(key)[:40]}].",
+                    f"Found the shape {self.shape}: {error}.",
+                    "Count from zero, with one index for each axis.",
+                )
+            ) from None
         if np.ndim(picked):
             return Array(self.name, self.base, np.asarray(picked), self.order)
         return self.symbol(int(picked))
@@ -111,10 +122,15 @@ class Array(NDArrayOperatorsMixin):
         return f"{self.name}[…]{dots} of shape {self.shape}"
 
 
+# An array of more coordinates fills the memory before anything is asked about it.
+_MOST = 10**7
+
+
 @overload
 def coordinates(names: str, *, shape: None = None) -> Coordinate: ...
 @overload
 def coordinates(names: str, *, shape: int | tuple[int, ...]) -> Array: ...
+@spelled
 def coordinates(names: str, *, shape: int | tuple[int, ...] | None = None) -> Any:
     """Declare generalized coordinates.
 
@@ -151,10 +167,17 @@ def coordinates(names: str, *, shape: int | tuple[int, ...] | None = None) -> An
             "Declare each array in a call of its own.",
         )
     shape = tuple(np.atleast_1d(np.asarray(shape, dtype=object)).tolist())
-    if not shape or not all(isinstance(n, (int, np.integer)) and n >= 1 for n in shape):
+    whole = all(type(n) is int or isinstance(n, np.integer) for n in shape)
+    if not shape or not whole or min(shape) < 1:
         raise StatementError(
             f"the shape of '{names}' is empty.",
             f"Found {shape}, expected positive whole numbers.",
             "Give the number of rows first, as in shape=(1000, 2).",
+        )
+    if prod(shape) > _MOST:
+        raise StatementError(
+            f"'{names}' has more coordinates than are taken.",
+            f"Found {' × '.join(map(str, shape))[:60]}, expected at most {_MOST} together.",
+            "State less at once.",
         )
     return Array(symbols.name, shape, np.arange(int(np.prod(shape))).reshape(shape), 0)

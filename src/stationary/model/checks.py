@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
@@ -13,7 +13,7 @@ from stationary.errors import StatementError, did_you_mean
 from stationary.model.arrays import Array
 from stationary.model.contents import contents
 from stationary.model.drawing import as_parts
-from stationary.model.each import Each, Slot
+from stationary.model.each import Each, Slot, Table
 from stationary.model.graphs import renamed, slope
 from stationary.model.space.rotation import Entry, orientations
 from stationary.model.symbols import (
@@ -67,7 +67,9 @@ def normalized(system: System) -> dict[str, Any]:
         fields[kind] = _numbered(kind, listed[kind], taken, turned)
     _refuse_shared(fields["friction"], fields["contacts"])
     given = system.coordinates
-    given = (given,) if isinstance(given, (sp.Expr, Array)) else tuple(given or ())
+    several = isinstance(given, Iterable) and not isinstance(given, (str, bytes, Array))
+    given = () if given is None else tuple(given) if several else (given,)
+    _require_coordinates(given)
     fields["parts"] = as_parts(system.parts)
     named = [x for kind in TERMS for x in fields[kind]] + [*fields["parts"]]
     check_printable([system.name, *(x.name or "" for x in named)])
@@ -106,6 +108,12 @@ def _terms(kind: str, value: Any, allowed: tuple[type, ...]) -> list[Any]:
                 f"Found {str(entry)[:60]!r}, expected {kinds}"
                 + (" or an expression." if bare else "."),
                 "Pass a list of such terms.",
+            )
+        if not isinstance(entry.table, (Table, type(None))):
+            raise StatementError(
+                f"{kind} has an entry whose table is none.",
+                f"Found {type(entry.table).__name__}: {str(entry.table)[:60]!r}.",
+                "Leave it out: st.each(…) repeats a term over a table.",
             )
         if entry.table is None and any(contents(e).sums for e in entry.expressions()):
             raise StatementError(
@@ -288,6 +296,17 @@ def _check_symbols(labelled: list[tuple[str, sp.Expr]], symbols: dict) -> None:
         )
 
 
+def _require_coordinates(given: tuple) -> None:
+    """Refuse what is listed and is no coordinate, array of them or function of time."""
+    for c in given:
+        if not isinstance(c, (Coordinate, Array, AppliedUndef)):
+            raise StatementError(
+                f"'{str(c)[:60]}' is listed among the coordinates and is not one.",
+                "Expected symbols made by st.coordinates.",
+                "Leave coordinates out to have them found.",
+            )
+
+
 def _arrays(labelled: list[tuple[str, sp.Expr]]) -> set[str]:
     return {a.name for _, e in labelled for r in contents(e).sums for a in r.table.arrays}
 
@@ -309,12 +328,6 @@ def _coordinates(given: tuple, fields: dict[str, Any], symbols: dict) -> tuple:
     for c in given:
         if isinstance(c, AppliedUndef):
             c = from_dynamicsymbols(c)
-        if isinstance(c, np.ndarray) or not isinstance(c, (Coordinate, Array)):
-            raise StatementError(
-                f"'{c}' is listed among the coordinates and is not one.",
-                "Expected symbols made by st.coordinates.",
-                "Leave coordinates out to have them found.",
-            )
         listed[c.name] = c.whole if isinstance(c, Array) else c
     # An array that is listed, or that a repetition runs over, takes its entries in.
     arrays = {name for name, c in {**listed, **whole}.items() if isinstance(c, Array)}

@@ -9,7 +9,7 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.errors import StatementError
+from stationary.errors import StatementError, spelled
 from stationary.model.contents import contents
 from stationary.model.continuum_checks import check
 from stationary.model.fields import (
@@ -31,6 +31,7 @@ Interval = tuple[Position, sp.Expr, sp.Expr]
 _LETTERS = {"kinetic": "T", "potential": "U", "work": "W", "dissipation": "D"}
 
 
+@spelled
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Continuum:
     """A continuum, stated by its densities.

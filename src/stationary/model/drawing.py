@@ -8,8 +8,9 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.errors import StatementError, refuse_text, unknown
+from stationary.errors import StatementError, spelled, unknown
 from stationary.model.arrays import Array
+from stationary.model.symbols import require_expressions
 
 #: What pictures can show, and of how many points; None where any number will do.
 DRAWN: dict[str, int | None] = {
@@ -52,6 +53,7 @@ class Support:
     centre: tuple[float, float] | None
 
 
+@spelled
 @dataclass(frozen=True)
 class Part:
     """What a picture shows of a system: a kind of thing, and the points that it has.
@@ -118,8 +120,9 @@ class Part:
             )
         for point in points:
             if not isinstance(point, Array):
-                refuse_text(f"a point of a part of kind '{self.kind}'", point)
-        refuse_text("the angle of a part", (self.angle,))
+                require_expressions(f"a point of a part of kind '{self.kind}'", point)
+        turned = () if self.angle is None else (self.angle,)
+        require_expressions("the angle of a part", turned)
         drawn = tuple(p if isinstance(p, Array) else tuple(p) for p in points)
         object.__setattr__(self, "points", drawn)
 

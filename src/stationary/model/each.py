@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError, refuse_text, say
+from stationary.errors import StatementError, say, spelled
 from stationary.model.arrays import Array
-from stationary.model.symbols import AbstractReal, latex_name
+from stationary.model.symbols import AbstractReal, latex_name, require_expressions
 
 
 class Slot(AbstractReal):
@@ -149,6 +149,7 @@ class Each(sp.AtomicExpr):
         return printer._print(sp.Symbol(self._sympystr(printer)))
 
 
+@spelled
 def each(function: Callable[..., Any], *tables: Any, name: str | None = None) -> Any:
     """State an element once and repeat it over the rows of one or more tables.
 
@@ -282,6 +283,7 @@ def _label(column: Array, label: str, place: tuple[int, ...]) -> str:
     return f"{label}[{inside}]" + ".dot" * column.order
 
 
+@spelled
 def norm(vector: Any) -> sp.Expr:
     """Return the Euclidean length of a tuple or array of expressions.
 
@@ -292,5 +294,5 @@ def norm(vector: Any) -> sp.Expr:
     sqrt(x**2 + y**2)
     """
     entries = np.ravel(np.asarray(vector, dtype=object))
-    refuse_text("what st.norm measures", entries)
+    require_expressions("what st.norm measures", entries)
     return sp.sqrt(sp.Add(*(sp.S(entry) ** 2 for entry in entries)))

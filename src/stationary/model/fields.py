@@ -22,6 +22,7 @@ from stationary.model.symbols import (
 )
 
 
+@spelled
 class Position(AbstractReal):
     """A position along a continuum: what fields and densities depend on.
 
@@ -35,6 +36,7 @@ class Position(AbstractReal):
         return latex_name(self.name)
 
 
+@spelled
 class Field(AbstractReal):
     """A field u(X, t) over an interval, or a derivative of it; a symbol in densities.
 
@@ -268,6 +270,7 @@ class PointAcceleration(AbstractAtPoint, Acceleration):
         return self.value
 
 
+@spelled
 def positions(names: str) -> Position:
     """Declare positions along continua.
 

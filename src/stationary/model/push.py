@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError, say, spelled
 from stationary.model.numbers import finite
 from stationary.model.push_file import read
 from stationary.model.track import Pushes, cut
@@ -15,6 +15,7 @@ from stationary.model.track import Pushes, cut
 _SIZES = {1: "a number", 2: "a pair of numbers", 3: "three numbers"}
 
 
+@spelled
 @dataclass(frozen=True, kw_only=True)
 class Push:
     """One measured push of a part: everything in the frame of the part.

@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 from scipy.optimize import nnls
 
-from stationary.errors import StatementError
+from stationary.errors import StatementError, spelled
 from stationary.model.arrays import coordinates
 from stationary.model.drawing import Part, Support
 from stationary.model.each import each
@@ -26,6 +26,7 @@ _END = 1e-6
 _BEYOND = 0.05
 
 
+@spelled
 @dataclass(frozen=True)
 class Pusher:
     """What pushes a slider: a moving point against an edge, or a moving fence against a corner.
@@ -108,6 +109,7 @@ class Pusher:
         return Contact(gap, friction=mu, slip=None if mu.is_zero else slip, name=self.name)
 
 
+@spelled
 def slider(
     *,
     points: Any = None,

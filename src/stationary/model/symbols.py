@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -11,7 +11,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 from sympy.printing.latex import translate
 
-from stationary.errors import StatementError
+from stationary.errors import StatementError, say, spelled
 from stationary.model.built_once import shared_in
 from stationary.model.graphs import LARGE, nodes, slope, symbols_in, written_out
 from stationary.model.numbers import number_of
@@ -38,10 +38,41 @@ class AbstractReal(sp.Symbol):
         """Make the symbol; it is real whatever else is assumed."""
         return super().__new__(cls, name, real=True)
 
+    def __float__(self) -> float:
+        raise TypeError(
+            say(
+                f"'{self}' is a symbol and has no value.",
+                f"Found a {type(self).__name__.lower()} where a number is needed, as in math.sin.",
+                "Use the functions of stationary, as st.sin, which take every expression.",
+            )
+        )
+
     @classmethod
     def class_key(cls):
         """Return what SymPy sorts by before the name."""
         return 2, 0, "Symbol " + cls.rank
+
+
+class _OfNumpy:
+    """What NumPy looks for, and calls, where a function of its own meets a symbol."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __get__(self, symbol: AbstractReal | None, kind: type) -> Any:
+        def refuse(*arguments: Any) -> None:
+            raise StatementError(
+                f"np.{self.name} takes numbers, and '{symbol}' is a symbol.",
+                f"Found a {kind.__name__.lower()} where a number is needed.",
+                f"Use st.{re.sub('^arc', 'a', self.name)}, which takes every expression.",
+            )
+
+        return refuse
+
+
+for _name in ("sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "exp",
+              "log", "sqrt", "arctan2"):  # fmt: skip
+    setattr(AbstractReal, _name, _OfNumpy(_name))
 
 
 class Moving(AbstractReal):
@@ -70,6 +101,7 @@ class Moving(AbstractReal):
         return (self.name, self.after), {}
 
 
+@spelled
 class Coordinate(Moving):
     """A generalized coordinate; ``x.dot`` is its velocity, ``x.ddot`` its acceleration.
 
@@ -97,6 +129,7 @@ class Coordinate(Moving):
         return printer._print_Symbol(sp.Symbol(self.name))
 
 
+@spelled
 class Velocity(Moving):
     """The velocity of a coordinate.
 
@@ -143,6 +176,7 @@ class Acceleration(Moving):
         return printer._print_Symbol(sp.Symbol(self.of.name + "ddot"))
 
 
+@spelled
 class Parameter(AbstractReal):
     """A constant of the system, with or without a default value.
 
@@ -174,6 +208,7 @@ class Parameter(AbstractReal):
         return latex_name(self.name)
 
 
+@spelled
 class Input(AbstractReal):
     """A control: a force, torque or imposed motion whose value is given when the system runs.
 
@@ -213,10 +248,10 @@ def latex_name(name: str, accent: str = "") -> str:
 def declared(text: str, kind: type) -> Any:
     """Return symbols of a kind by their names: one, or a tuple of several."""
     try:
-        symbols = sp.symbols(text, cls=kind)
-    except (TypeError, ValueError):
+        symbols = sp.symbols(text, cls=kind) if isinstance(text, str) else ()
+    except ValueError:
         symbols = ()
-    if symbols == () or not isinstance(text, str):
+    if symbols == ():
         raise StatementError(
             f"{text!r} holds no name of {_indefinite(kind.__name__.lower())}.",
             "Expected names as text, separated by spaces or commas.",
@@ -264,6 +299,21 @@ def declared_together(coordinates: Iterable[Coordinate]) -> tuple[Coordinate, ..
     return tuple(placed)
 
 
+def require_expressions(what: str, values: Iterable[Any]) -> None:
+    """Refuse what is neither a SymPy expression nor a number: SymPy would run text as a program."""
+    for value in values:
+        if isinstance(value, (bool, np.bool_)) or not isinstance(
+            value, (sp.Expr, int, float, np.integer, np.floating)
+        ):
+            raise StatementError(
+                f"{what} is not an expression.",
+                f"Found {type(value).__name__}: {str(value)[:60]!r}; expected an expression of "
+                "coordinates, parameters, inputs and st.t.",
+                "Build it from st.coordinates and st.parameters; text is not evaluated.",
+            )
+
+
+@spelled
 def parameters(names: str = "", **defaults: float) -> Parameter:
     """Declare constants of a system, by name alone or with default values.
 
@@ -285,7 +335,8 @@ def parameters(names: str = "", **defaults: float) -> Parameter:
     >>> g.default
     9.81
     """
-    several: Any = declared(names, Parameter) if names != "" else ()
+    nothing = isinstance(names, str) and not names
+    several: Any = () if nothing else declared(names, Parameter)
     several = several if isinstance(several, tuple) else (several,)
     for name, value in defaults.items():
         number = number_of(value)
@@ -300,6 +351,7 @@ def parameters(names: str = "", **defaults: float) -> Parameter:
     return several[0] if len(several) == 1 else several
 
 
+@spelled
 def inputs(names: str) -> Input:
     """Declare controls: quantities whose course is given when the system runs.
 
@@ -343,6 +395,7 @@ def _time_function(function: AppliedUndef, order: int) -> sp.Symbol:
     return (coordinate, coordinate.dot, coordinate.ddot)[order]
 
 
+@spelled
 def rate(expr: Any) -> Any:
     """Differentiate with respect to time, coordinates being functions of time.
 
@@ -360,8 +413,10 @@ def rate(expr: Any) -> Any:
     >>> st.rate(l * st.sin(theta))
     l*theta.dot*cos(theta)
     """
-    if isinstance(expr, Iterable):
+    plain = isinstance(expr, (str, bytes, Mapping)) or np.shape(expr) == ()
+    if isinstance(expr, Iterable) and not plain:
         return tuple(rate(e) for e in expr)
+    require_expressions("what st.rate differentiates", (expr,))
     return along_time(from_dynamicsymbols(sp.S(expr)))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.errors import StatementError, spelled
+from stationary.errors import StatementError, say, spelled
 from stationary.model import graphs
 from stationary.model.arrays import Array
 from stationary.model.built_once import opened
@@ -190,7 +190,7 @@ class System:
 
     def __add__(self, other: System) -> System:
         if not isinstance(other, System):
-            return NotImplemented
+            raise _no_sum(self, other)
         merged: dict[str, Any] = {k: getattr(self, k) + getattr(other, k) for k in ENERGIES}
         merged |= {k: self._terms(k) + other._terms(k) for k in TERMS}
         # An orientation of both parts is kept one by one constraint.
@@ -215,7 +215,9 @@ class System:
 
     def __radd__(self, other: Any) -> System:
         # sum([part, part, …]) begins with 0.
-        return self if isinstance(other, int) and other == 0 else NotImplemented
+        if isinstance(other, int) and other == 0:
+            return self
+        raise _no_sum(self, other)
 
     def _terms(self, kind: str) -> tuple:
         """Terms with the names that were numbered for them taken off again."""
@@ -240,6 +242,16 @@ class System:
     def _repr_html_(self) -> str | None:
         # A notebook that is told nothing shows the mathematics alone.
         return show("system", "live")(self) or None
+
+
+def _no_sum(system: System, other: Any) -> TypeError:
+    name = f"'{system.name}'" if system.name else "a system"
+    words = (
+        f"{name} cannot be added to what is no system.",
+        f"Found {type(other).__name__}: {str(other)[:60]!r}; expected another system.",
+        "State energies, loads and constraints in an st.System of their own, and add that.",
+    )
+    return TypeError(say(*words))
 
 
 def require(system: Any) -> None:

@@ -14,22 +14,14 @@ from stationary.errors import StatementError, spelled
 from stationary.model.arrays import Array
 from stationary.model.contents import contents
 from stationary.model.each import Each, Table
-from stationary.model.symbols import rate
+from stationary.model.symbols import rate, require_expressions
 
 Vector = tuple[sp.Expr, ...]
 
 
 def expression(value: Any, what: str) -> sp.Expr:
     """Take a SymPy expression or a number; refuse anything else by name."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(
-        value, (sp.Expr, int, float, np.integer, np.floating)
-    ):
-        raise StatementError(
-            f"{what} is not an expression.",
-            f"Found {type(value).__name__}: {str(value)[:60]!r}; expected an expression of "
-            "coordinates, parameters, inputs and st.t.",
-            "Build it from st.coordinates and st.parameters; text is not evaluated.",
-        )
+    require_expressions(what, (value,))
     taken = sp.S(value)
     strange = contents(taken).unphysical
     if strange - {sp.I}:

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError, refuse_text, unknown
+from stationary.errors import StatementError, unknown
 from stationary.model.arrays import Array
 from stationary.model.drawing import Part
-from stationary.model.symbols import Coordinate
+from stationary.model.symbols import Coordinate, require_expressions
 from stationary.plot.scene import Scene, Stroke, along, parts_of
 from stationary.result.touched import Touched
 from stationary.result.trajectory import AbstractMotion
@@ -175,7 +175,9 @@ class _ContactForces:
 
     def _given(self, name: str, point: Any) -> Arrows:
         """Return the force at a point that was named."""
-        refuse_text("the point of a force", point)
+        if not isinstance(point, (tuple, list, Array)):
+            point = (point,)
+        require_expressions("the point of a force", point)
         point = tuple(map(sp.sympify, point))
         Q = self._on_coordinates([row for rows in self._units(name) for row in rows])
         pairs = zip(self._slopes(point), Q)

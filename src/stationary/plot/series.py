@@ -116,8 +116,8 @@ def _overview_of_fields(motion: AbstractMotion) -> Any:
     fields = [f.field for f in motion.system.fields]
     places = moving_places(motion)
     nodes = {f.array.name for f in motion.system.fields if f.array is not None}
-    others = [c for c in motion.system.coordinates if c.name not in nodes]
-    rows = len(fields) + bool(others)
+    beside = [c for c in motion.system.coordinates if c.name not in nodes]
+    rows = len(fields) + bool(beside)
     figure = plt.figure(figsize=(12, 1.0 + 1.7 * max(2, 1.5 * rows)))
     cells = figure.add_gridspec(rows, 3)
     for row, f in enumerate(fields):
@@ -125,8 +125,8 @@ def _overview_of_fields(motion: AbstractMotion) -> Any:
         here = [(_named(motion, e), motion[e]) for e in places if e.stem == f.stem]
         what = label(f, motion.unit(str(f)))
         _stack(figure, cells[row, 1], motion.t, [here], what)
-    for column, what, several in ((0, "coordinates", others),
-                                  (1, "velocities", [c.dot for c in others])):  # fmt: skip
+    for column, what, several in ((0, "coordinates", beside),
+                                  (1, "velocities", [c.dot for c in beside])):  # fmt: skip
         lines = [line for e in several for line in _lines_of(motion, e)[0]]
         if lines:
             names = [str(e) for e in several]

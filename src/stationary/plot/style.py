@@ -9,6 +9,7 @@ from typing import Any
 
 import sympy as sp
 
+from stationary.errors import spelled
 from stationary.model.arrays import Array
 from stationary.model.symbols import Coordinate
 
@@ -30,6 +31,7 @@ DASHES: tuple[Any, ...] = (
 _LONGEST_LABEL = 60
 
 
+@spelled
 @contextmanager
 def look() -> Iterator[tuple[str, ...]]:
     """Give figures made in this context the look of all pictures here, and give its colours.

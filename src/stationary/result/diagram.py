@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError
+from stationary.errors import StatementError, spelled
 from stationary.lower.expressions import expression_of
 from stationary.model.layout import Layout
 from stationary.model.symbols import Coordinate, Parameter, from_dynamicsymbols
@@ -21,6 +21,7 @@ from stationary.result.status import Status
 from stationary.result.views import AbstractShown, AbstractTravels, show
 
 
+@spelled
 @dataclass(frozen=True, eq=False, repr=False)
 class Branch(AbstractTravels):
     """A curve of equilibria, in the order in which it was followed.
@@ -110,6 +111,7 @@ def along(e: Any, layout: Layout, name: str, params: Mapping[str, float]) -> ca.
     return ca.Function("along", [q, mu], [expression_of(layout, e)(0.0, q, 0.0, values)])
 
 
+@spelled
 @dataclass(frozen=True, eq=False)
 class Special(AbstractTravels):
     """A point where something happens: "fold", "pitchfork", "branch" or "hopf"."""
@@ -133,6 +135,7 @@ class Special(AbstractTravels):
         return f"{self.kind} at {self.parameter:.12g}{more}"
 
 
+@spelled
 @dataclass(frozen=True, eq=False, repr=False)
 class Diagram(AbstractShown):
     """Branches of equilibria over a parameter.

@@ -9,6 +9,7 @@ import numpy as np
 import sympy as sp
 
 from stationary.derive.graph import Graph
+from stationary.errors import spelled
 from stationary.lower.expressions import at_state
 from stationary.model.interpolation import along
 from stationary.model.symbols import from_dynamicsymbols
@@ -25,6 +26,7 @@ def _short(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+@spelled
 @dataclass(frozen=True, eq=False, repr=False)
 class Equilibrium(AbstractShown):
     """A state of rest.

@@ -12,7 +12,7 @@ import scipy.sparse as sparse
 import sympy as sp
 
 from stationary.derive.from_sympy import Translator
-from stationary.errors import StatementError
+from stationary.errors import StatementError, spelled
 from stationary.lower.inputs import translate
 from stationary.lower.kernel import graph_of
 from stationary.model.fields import Field, Position, fields_in, points_in
@@ -37,6 +37,7 @@ _POINTS, _POINTS_OF_SHAPES = 6, 96
 States = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
+@spelled
 @dataclass(frozen=True, eq=False, repr=False)
 class FieldFunction(AbstractTravels):
     """A field of a result, or an expression of fields such as a stress or a moment.

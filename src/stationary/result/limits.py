@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stationary.derive.graph import Graph
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError, say, spelled
 from stationary.model.layout import Layout
 from stationary.model.numbers import finite, numbers_of
 from stationary.model.system import System
@@ -91,6 +91,7 @@ class LimitEnd(AbstractTravels):
         return bool(abs(self.safe - self.factor) <= 1e-6 * abs(self.factor))
 
 
+@spelled
 @dataclass(frozen=True, eq=False, repr=False)
 class LimitLoad(AbstractShown):
     """The load factors at which a system rests, and how it fails at both ends.
@@ -212,6 +213,7 @@ class LimitLoad(AbstractShown):
         )
 
 
+@spelled
 @dataclass(frozen=True, eq=False, repr=False)
 class LimitSurface(AbstractShown):
     """The forces and moments that friction can take up while a part slides.

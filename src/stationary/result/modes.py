@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError
+from stationary.errors import StatementError, spelled
 from stationary.lower.inputs import translate
 from stationary.model.fields import Field, fields_in
 from stationary.model.interpolation import Interpolation, interpolation_of, values_by_name
@@ -125,6 +125,7 @@ class ModeFunction(AbstractTravels):
         return degrees
 
 
+@spelled
 @dataclass(frozen=True, eq=False, repr=False)
 class Modes(AbstractShown):
     """Natural modes of small motions about a state of rest.

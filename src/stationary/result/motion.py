@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from stationary.errors import DidNotConverge, say
+from stationary.errors import DidNotConverge, say, spelled
 from stationary.lower.kernel import numeric
 from stationary.result.changes import Changes
 from stationary.result.multipliers import Multipliers
@@ -25,6 +25,7 @@ _MOST_ASKED = 20_000
 _LED = 1e-6
 
 
+@spelled
 @dataclass(frozen=True, eq=False, repr=False)
 class Motion(AbstractInertial):
     """The motion of a system.
@@ -243,6 +244,7 @@ class Motion(AbstractInertial):
         return []
 
 
+@spelled
 @dataclass(frozen=True, eq=False)
 class Instant(AbstractInstant):
     """A motion at one time: the same keys, numbers instead of arrays over time."""

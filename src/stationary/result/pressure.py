@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from stationary.errors import spelled
 from stationary.model.system import System
 from stationary.result.status import Status
 from stationary.result.views import AbstractShown, AbstractTravels, show
 
 
+@spelled
 @dataclass(frozen=True, eq=False)
 class Pressure(AbstractTravels):
     """A pressure of a few atoms: ``points, weights = pressure``.
@@ -143,6 +145,7 @@ class Proof(AbstractTravels):
         return self.text
 
 
+@spelled
 @dataclass(frozen=True, eq=False, repr=False)
 class PressureBounds(AbstractShown):
     """What a part does under every pressure that it may have.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import least_squares
 
-from stationary.errors import StatementError
+from stationary.errors import StatementError, spelled
 from stationary.result.line_contact import keeps, motion_cone
 from stationary.result.views import AbstractTravels
 
@@ -21,6 +21,7 @@ _FORMS = {"ellipsoid": 1, "quartic": 3}
 _STEPS = 60
 
 
+@spelled
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedSurface(AbstractTravels):
     """A convex function H of the wrench with H = 1 on the limit surface.
@@ -154,6 +155,7 @@ def _quartic(forms: np.ndarray, v: np.ndarray) -> np.ndarray:
     return f
 
 
+@spelled
 def fit_limit_surface(*, wrenches: Any, twists: Any, kind: str = "ellipsoid") -> FittedSurface:
     """Fit a convex limit surface to measured wrenches and the twists that go with them.
 

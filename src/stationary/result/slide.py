@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import StatementError
+from stationary.errors import StatementError, spelled
 from stationary.result.multipliers import Multipliers
 from stationary.result.step import Forces
 from stationary.result.trajectory import AbstractInstant, AbstractMotion
 
 
+@spelled
 @dataclass(frozen=True, eq=False, repr=False)
 class Slide(AbstractMotion):
     """The motion of a system whose inertia is negligible: what `quasistatics` returns.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stationary.errors import spelled
 from stationary.model.system import System
 from stationary.result.views import AbstractShown, show
 
@@ -38,6 +39,7 @@ class Beside:
     holding: np.ndarray
 
 
+@spelled
 @dataclass(frozen=True, eq=False, repr=False)
 class SpeedLimit(AbstractShown):
     """How far inertia changes a motion, at different speeds.

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from stationary.derive.graph import Graph
+from stationary.errors import spelled
 
 
+@spelled
 @dataclass(frozen=True, eq=False)
 class State(Mapping):
     """A state that satisfies the constraints; it can be passed on as ``start=``.

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import MissingExtra, say
+from stationary.errors import MissingExtra, say, spelled
 from stationary.result.numbers import written
 from stationary.result.stability import Stability, spectrum, word_of
 from stationary.result.status import Status
 from stationary.result.views import AbstractShown, show
 
 
+@spelled
 @dataclass(frozen=True, eq=False, repr=False)
 class StateSpace(AbstractShown):
     """ẋ = A x + B u, y = C x + D u: small motions about an equilibrium or a steady motion.

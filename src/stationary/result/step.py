@@ -9,7 +9,7 @@ import numpy as np
 import sympy as sp
 
 from stationary.derive.graph import Graph
-from stationary.errors import StatementError, unknown
+from stationary.errors import StatementError, spelled, unknown
 from stationary.lower.expressions import at_state
 from stationary.model.symbols import Acceleration, Coordinate, Velocity, from_dynamicsymbols
 from stationary.model.system import System
@@ -26,6 +26,7 @@ class Forces(dict):
         raise StatementError(unknown("friction term", str(name), self))
 
 
+@spelled
 @dataclass(frozen=True, eq=False, repr=False)
 class Step(AbstractShown):
     """The velocity of a system without inertia, and the forces that go with it.

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from stationary.errors import spelled
 from stationary.lower.kernel import numeric
 from stationary.lower.touching import Touching, touch_of, touching_of
 from stationary.result.changes import Changes
@@ -26,6 +27,7 @@ _FRESH = 1e-4
 _SLOW = np.finfo(float).eps ** (2 / 3)
 
 
+@spelled
 @dataclass(frozen=True, eq=False, repr=False)
 class Touched(AbstractInertial):
     """The motion of a system with contacts or dry friction: what `simulate` returns of one.

@@ -232,14 +232,17 @@ class AbstractMotion(AbstractShown):
         if isinstance(key, (Array, str)) or isinstance(key, (Coordinate, Velocity, Acceleration)):
             return self._named(key)
         if isinstance(key, (tuple, list)):
-            return np.stack([self[k] for k in key], axis=-1)
-        if isinstance(key, (sp.Expr, int, float)):
+            # The coordinates of a point may be numbers.
+            entries = [sp.S(k) if isinstance(k, (int, float)) else k for k in key]
+            return np.stack([self[k] for k in entries], axis=-1)
+        if isinstance(key, sp.Expr):
             controls = frozenset(u.name for u in self.system.inputs)
-            return self._expression(from_dynamicsymbols(sp.S(key), controls))
+            return self._expression(from_dynamicsymbols(key, controls))
         raise StatementError(
             f"{str(key)[:60]!r} cannot be looked up in a motion.",
             f"Found {type(key).__name__}.",
-            "Ask for a coordinate, a velocity, a name or an expression of them.",
+            "Ask for a coordinate, a velocity, a name or an expression of them; motion.at(t) is "
+            "the state at a time.",
         )
 
     def _named(self, key: Any) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from stationary.errors import spelled
 from stationary.model.push import Push
 from stationary.model.system import System
 from stationary.result.status import Status
@@ -48,6 +49,7 @@ class Identifiable(AbstractTravels):
         return bool(self)
 
 
+@spelled
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedPressure(AbstractShown):
     """The loads under a part, found from how it moved when it was pushed.

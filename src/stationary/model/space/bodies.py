@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError
+from stationary.errors import StatementError, spelled
 from stationary.model import parts
 from stationary.model.drawing import Part
 from stationary.model.space.frames import Frame, heights
@@ -21,6 +21,7 @@ from stationary.model.terms import expression, vector
 _ROUNDED = 1e-6
 
 
+@spelled
 def body(
     m: Any,
     *,

@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.errors import StatementError
+from stationary.errors import StatementError, spelled
 from stationary.model.built_once import Shared, Speed
 from stationary.model.space.rotation import Orientation
 from stationary.model.space.vectors import (
@@ -32,6 +32,7 @@ from stationary.model.symbols import rate
 from stationary.model.terms import Vector, vector
 
 
+@spelled
 @dataclass(frozen=True, repr=False, init=False)
 class Frame:
     """A frame: an origin and three axes, made from the ground by moves and turns.

@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.errors import StatementError, did_you_mean
+from stationary.errors import StatementError, did_you_mean, spelled
 from stationary.model.built_once import Shared
 from stationary.model.contents import contents
 from stationary.model.space.frames import Frame
@@ -104,6 +104,7 @@ _KINDS: dict[str, Callable[[_Pair, Any], Rows]] = {
 }
 
 
+@spelled
 def joint(kind: str, a: Frame, b: Frame, *, axis: Any = None, name: str = "") -> System:
     """Return a joint that holds one frame to another.
 
@@ -192,6 +193,7 @@ def _checked(row: sp.Expr, label: str) -> sp.Expr:
     return row
 
 
+@spelled
 def moment(value: Any, *, on: Frame, against: Frame | None = None, name: str = "") -> System:
     """Return a moment on a frame, by its virtual work M·δθ.
 

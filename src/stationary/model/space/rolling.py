@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError, did_you_mean
+from stationary.errors import StatementError, did_you_mean, spelled
 from stationary.model.built_once import Shared, Speed
 from stationary.model.contents import contents
 from stationary.model.space.frames import Frame
@@ -32,6 +32,7 @@ _SHAPES = ("sphere", "disc", "cylinder")
 _DISTANCE = 1e-9
 
 
+@spelled
 def rolling(
     shape: str,
     frame: Frame,

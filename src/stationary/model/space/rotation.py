@@ -15,7 +15,7 @@ import numpy as np
 import sympy as sp
 from scipy.spatial.transform import Rotation as Turned
 
-from stationary.errors import StatementError
+from stationary.errors import StatementError, spelled
 from stationary.model.built_once import Shared, Speed
 from stationary.model.kinematics import unit_quaternion
 from stationary.model.numbers import numbers_of
@@ -199,6 +199,7 @@ def body_rates(quaternion: np.ndarray, rates: np.ndarray) -> np.ndarray:
     return 2 * (w * rates[..., 1:] - v * rates[..., :1] - np.cross(v, rates[..., 1:]))
 
 
+@spelled
 def rotation(name: str) -> Orientation:
     """Declare an orientation: three freedoms, none of them singular anywhere.
 

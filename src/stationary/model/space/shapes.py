@@ -8,7 +8,7 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.errors import StatementError
+from stationary.errors import StatementError, spelled
 from stationary.model.space.vectors import direction, known
 from stationary.model.terms import Vector, expression, vector
 
@@ -22,6 +22,7 @@ class AbstractShape(ABC):
         """Return its principal moments of inertia, in its own axes."""
 
 
+@spelled
 @dataclass(frozen=True)
 class Box(AbstractShape):
     """A box with edges along x, y and z.
@@ -48,6 +49,7 @@ class Box(AbstractShape):
         return m * (b + c) / 12, m * (a + c) / 12, m * (a + b) / 12
 
 
+@spelled
 @dataclass(frozen=True)
 class Sphere(AbstractShape):
     """A ball.
@@ -68,6 +70,7 @@ class Sphere(AbstractShape):
         return (2 * m * self.radius**2 / 5,) * 3
 
 
+@spelled
 @dataclass(frozen=True)
 class Cylinder(AbstractShape):
     """A solid cylinder or, if it is short, a disc, along an axis of the frame.
@@ -96,6 +99,7 @@ class Cylinder(AbstractShape):
         return tuple(every)
 
 
+@spelled
 @dataclass(frozen=True)
 class Rod(AbstractShape):
     """A thin rod along an axis of the frame, its middle at the centre of mass.

@@ -10,6 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from stationary.errors import spelled
 from stationary.lower.engines.casadi import quiet
 from stationary.lower.kernel import AbstractKernel, numeric
 from stationary.solve.integrators.between_ends import unseen
@@ -68,6 +69,7 @@ _LEAST = 100 * np.finfo(float).eps, np.finfo(float).eps
 _SHORTEST = 1e-14
 
 
+@spelled
 @dataclass(frozen=True)
 class BDF(AbstractIntegrator):
     """Variable-order backward differentiation with exact Jacobians.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from stationary.errors import spelled
 from stationary.solve.integrators.between_ends import unseen
 from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Ode, Piece
 from stationary.solve.motion.stabilize import sizes
@@ -36,6 +37,7 @@ _REGROWN = 2
 _SMALLEST_RTOL = 2.3e-14
 
 
+@spelled
 @dataclass(frozen=True)
 class Runge(AbstractIntegrator):
     """Runge–Kutta of order 8 with adaptive steps, interpreted: no compiling, any force.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import MissingExtra, StatementError
+from stationary.errors import MissingExtra, StatementError, spelled
 from stationary.lower.engines import heyoka
 from stationary.lower.kernel import AbstractKernel
 from stationary.solve.integrators.series import Series, powers
@@ -73,6 +73,7 @@ _SLOWEST = 1e-2
 _STALLED = 4.0
 
 
+@spelled
 @dataclass(frozen=True)
 class Taylor(AbstractIntegrator):
     """Taylor series to rounding, whatever the tolerances: order and step adapt to the motion.

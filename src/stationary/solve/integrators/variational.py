@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from stationary.derive.graph import Graph
-from stationary.errors import StatementError
+from stationary.errors import StatementError, spelled
 from stationary.lower.engines.casadi import Numeric, quiet
 from stationary.lower.kernel import AbstractKernel, numeric
 from stationary.solve.integrators.between_ends import unseen
@@ -34,6 +34,7 @@ _LARGER = 10.0
 _TINY = 1e-290
 
 
+@spelled
 @dataclass(frozen=True)
 class Variational(AbstractIntegrator):
     """The midpoint discrete Lagrange–d'Alembert principle, with constraints at every step.

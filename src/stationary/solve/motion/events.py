@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError
+from stationary.errors import StatementError, spelled
 from stationary.lower.kernel import AbstractKernel
 from stationary.model.layout import number, pairs
 from stationary.model.symbols import Parameter, from_dynamicsymbols
@@ -31,6 +31,7 @@ _ROUNDING = 1e-12
 _PACE = 1e-6
 
 
+@spelled
 @dataclass(frozen=True)
 class Event:
     """Something to watch for: an expression of time, coordinates and velocities becoming zero.

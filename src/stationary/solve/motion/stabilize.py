@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stationary.errors import StatementError
+from stationary.errors import StatementError, spelled
 from stationary.lower.kernel import numeric
 from stationary.solve.motion.ode import Ode
 
@@ -40,6 +40,7 @@ _LAST_DIGITS = 4.0
 _USUAL = 1e-3
 
 
+@spelled
 @dataclass(frozen=True)
 class Baumgarte:
     """Constraint stabilization: R̈ + 2αṘ + α²R = 0 instead of R̈ = 0.
@@ -73,6 +74,7 @@ class Baumgarte:
             )
 
 
+@spelled
 @dataclass(frozen=True)
 class Projection:
     """Projection onto R = 0 and Ṙ = 0, in the metric of the masses, at every output time.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from stationary.errors import StatementError, did_you_mean
+from stationary.errors import StatementError, did_you_mean, spelled
 
 WORDS = ("open", "closed", "stick", "slide")
 
 
+@spelled
 @dataclass(frozen=True)
 class Touch:
     """From change to change, with smooth motions between them located to rounding.

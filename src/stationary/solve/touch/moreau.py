@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from stationary.derive.touch import Touch as TouchGraph
-from stationary.errors import StatementError
+from stationary.errors import StatementError, spelled
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.inputs import lowered
 from stationary.result.changes import Change
@@ -62,6 +62,7 @@ _STILL = 1e-9
 _SLOTS = 64
 
 
+@spelled
 @dataclass(frozen=True)
 class Moreau:
     """Steps of one length on velocities and impulses: order one, for many contacts.
