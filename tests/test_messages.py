@@ -439,7 +439,7 @@ MISTAKEN = {
     "defaults": (lambda: ANY.parameters({"m": 1}), "holds no name of a parameter"),
     "rows": (lambda: st.each(lambda a, b: a[0], st.coordinates("r", shape=(3, 2))), "one row"),
     "columns": (lambda: st.each(lambda a: a[7], st.coordinates("r", shape=(3, 2))), "one row"),
-    "file": (lambda: st.load(5), "no file"),
+    "file": (lambda: ANY.load(5), "not the name of a file"),
 }
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import wraps
-from inspect import Parameter, isclass, isfunction, signature
+from inspect import Parameter, isclass, isfunction, signature, unwrap
+from os import PathLike
+from sys import maxsize
 from threading import local
 from typing import Any, TypeVar
 
@@ -229,16 +231,22 @@ def spelled(callee: Callee) -> Callee:
 
 
 def _spelled(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    # What one word means in every question is asked before anything else is; results hold other
+    # things under such names. A signature would tell these, and takes long to make.
+    code: Any = getattr(unwrap(function), "__code__")
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    asked = [(word, k if k < code.co_argcount else maxsize)
+             for k, word in enumerate(names) if word in _MEANING
+             and (word == "name" or function.__name__ != "__init__")]  # fmt: skip
+
     @wraps(function)
     def checked(*places: Any, **given: Any) -> Any:
-        if not isinstance(given.get("name"), (str, type(None))):
-            raise StatementError(
-                f"the name that {name} is given is not text.",
-                f"Found {_short(given['name'])}.",
-                "Write it in quotes, as in name='cart', or leave it out.",
-            )
         outermost, _door.passed = not _door.passed, True
         try:
+            for argument, place in asked if outermost else ():
+                value = places[place] if place < len(places) else given.get(argument)
+                if value is not None:
+                    _require(argument, value)
             return function(*places, **given)
         except StationaryError:
             raise
@@ -254,6 +262,82 @@ def _spelled(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     setattr(checked, "plain", function)
     return checked
+
+
+def _dictionary(argument: str, value: Any) -> tuple[str, str, str] | None:
+    """Say what is wrong with what should give values to names, as `layout.pairs` does."""
+    if hasattr(value, "items"):
+        return None
+    return (
+        f"{argument} does not say which value is whose.",
+        f"Found {type(value).__name__}: {str(value)[:60]}; expected a dictionary.",
+        f"Give symbols or names with their values, as in {argument}={{'x': 1.0}}.",
+    )
+
+
+def _system(argument: str, value: Any) -> tuple[str, str, str] | None:
+    """Say of what is no system, and has none, what `model.system.require` says."""
+    if any(hasattr(value, word) for word in ("kinetic", "system")):
+        return None
+    return (
+        "what is asked about is not a system.",
+        f"Found {type(value).__name__}: {str(value)[:60]}.",
+        "Pass an st.System, or a sum of parts.",
+    )
+
+
+def _positive(argument: str, value: Any) -> tuple[str, str, str] | None:
+    try:
+        fits = 0 < float(value) < float("inf")
+    except (TypeError, ValueError, OverflowError):
+        fits = False
+    words = f"{argument} is not a positive number.", f"Found {_short(value)}.", "Give one, as 25."
+    return None if fits else words
+
+
+def _text(argument: str, value: Any) -> tuple[str, str, str] | None:
+    if isinstance(value, str):
+        return None
+    return (
+        f"the {argument} is not text.",
+        f"Found {_short(value)}.",
+        "Write it in quotes.",
+    )
+
+
+def _path(argument: str, value: Any) -> tuple[str, str, str] | None:
+    if isinstance(value, (str, PathLike)) and str(value):
+        return None
+    return (
+        "the path is not the name of a file.",
+        f"Found {_short(value)}.",
+        f"Write it in quotes, as in {argument}='result.html'.",
+    )
+
+
+def _truth(argument: str, value: Any) -> tuple[str, str, str] | None:
+    if type(value).__name__ in ("bool", "bool_", "int"):
+        return None
+    return (
+        f"{argument} is neither true nor false.",
+        f"Found {_short(value)}.",
+        f"Write {argument}=True or {argument}=False.",
+    )
+
+
+# Words that mean the same in every call, and what is wrong with a value of theirs.
+_MEANING: dict[str, Callable[[str, Any], tuple[str, str, str] | None]] = {
+    "system": _system, "path": _path, "fps": _positive,
+    **dict.fromkeys(("params", "inputs", "show", "sliders", "changes"), _dictionary),
+    **dict.fromkeys(("name", "question", "view", "principle", "text"), _text),
+    **dict.fromkeys(("throw", "repair", "paused", "refuse"), _truth),
+}  # fmt: skip
+
+
+def _require(argument: str, value: Any) -> None:
+    wrong = _MEANING[argument](argument, value)
+    if wrong is not None:
+        raise StatementError(*wrong)
 
 
 class _Door(local):
@@ -315,9 +399,9 @@ def _misspelled(function: Callable[..., Any], name: str, places: tuple, given: d
         fits = len(unnamed) - ("self" in unnamed)
         return say(f"{name} is given arguments without their names.",
                    f"Found {len(places) - ('self' in unnamed)}, expected {fits or 'none'}; "
-                   f"arguments: {listed}.",
-                   f"Write the others with their names, as in {own[min(fits, len(own) - 1)]}=….",
-                   )  # fmt: skip
+                   f"arguments: {listed or 'none'}.",
+                   f"Write the others with their names, as in {own[min(fits, len(own) - 1)]}=…."
+                   if own else "Leave them out.")  # fmt: skip
     missing = [p.name for p in known.values()
              if p.default is p.empty and p.name not in (*unnamed[: len(places)], *given)
              and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]  # fmt: skip

@@ -88,7 +88,7 @@ class Report:
 
     def __getitem__(self, name: str) -> Finding:
         for finding in self.findings:
-            if finding.name == name:
+            if isinstance(name, str) and finding.name == name:
                 return finding
         raise StatementError(unknown("finding", name, [f.name for f in self.findings]))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from os import PathLike
 from pathlib import Path as FilePath
 from typing import Any, NoReturn
 
@@ -289,12 +288,6 @@ def load(path: Any, *, floating: bool = False) -> Any:
     >>> model.system.coordinates, model.system.kinetic, model.params["m"]
     ((x,), m*x.dot**2/2, 2.0)
     """
-    if not isinstance(path, (str, PathLike)):
-        raise StatementError(
-            "what is to be read is no file.",
-            f"Found {type(path).__name__}: {str(path)[:60]}.",
-            "Give the name of a file, or its text.",
-        )
     if is_result_file(path):
         return load_result(path)
     if is_robot(path):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import StatementError, did_you_mean, spelled
+from stationary.errors import StatementError, did_you_mean, spelled, unknown
 from stationary.model.layout import name_of, number
 from stationary.model.numbers import pair_of
 from stationary.result.views import AbstractTravels
@@ -375,10 +375,7 @@ def _shares(kind: str, count: int, names: int, seed: int | None) -> np.ndarray:
         return random.random((count, names))
     makers = {"sobol": qmc.Sobol, "latin": qmc.LatinHypercube, "halton": qmc.Halton}
     if kind not in makers:
-        raise StatementError(
-            f"kind '{kind}' of samples is not known.",
-            f"Known: {', '.join(KINDS)}.{did_you_mean(str(kind), KINDS)}",
-        )
+        raise StatementError(unknown("the kind of samples", kind, KINDS))
     with warnings.catch_warnings():
         # Any number of points is allowed; powers of two of them are balanced best.
         warnings.simplefilter("ignore", UserWarning)

@@ -36,6 +36,10 @@ class Position(AbstractReal):
         return latex_name(self.name)
 
 
+# Derivatives of a higher order have no place in mechanics.
+_MOST = 12
+
+
 @spelled
 class Field(AbstractReal):
     """A field u(X, t) over an interval, or a derivative of it; a symbol in densities.
@@ -120,6 +124,21 @@ class Field(AbstractReal):
 
     def _eval_derivative(self, s):
         return self._eval_derivative_n_times(s, 1)
+
+    def diff(self, *_by: Any, **_options: Any) -> Any:
+        """Differentiate by the position, as often as a number behind it says."""
+        flat = [e for s in _by for e in (s if isinstance(s, (tuple, sp.Tuple)) else (s,))]
+        counts = [n for n in flat if isinstance(n, (int, sp.Integer)) and not isinstance(n, bool)]
+        symbols = [s for s in flat if isinstance(s, sp.Symbol)]
+        fits = len(counts) + len(symbols) == len(flat) and all(0 <= n <= _MOST for n in counts)
+        if not fits or not isinstance(next(iter(flat), None), sp.Symbol):
+            raise StatementError(
+                f"the field '{self}' is not told by what it is differentiated.",
+                f"Found {', '.join(str(s)[:40] for s in _by) or 'nothing'}; expected "
+                f"{self.position}, and how often.",
+                f"Write {self}.diff({self.position}) or {self}.diff({self.position}, 2).",
+            )
+        return super().diff(*_by, **_options)
 
     def at(self, place: Any, side: str = "") -> Any:
         """Return the value at a point of the interval.

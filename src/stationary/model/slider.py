@@ -492,11 +492,17 @@ def _require_radius(radius: Any) -> None:
         )
 
 
+# As many points stand for an area at most: they answer in seconds, and files have the same limit.
+_MOST_POINTS = 100_000
+
+
 def _spread(outline: Any, radius: float | None, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Sample an area evenly: points and the area that each stands for."""
-    if not 1 <= number_of(count) < np.inf:
+    if not 1 <= number_of(count) <= _MOST_POINTS:
         raise StatementError(
-            "a slider needs a support point.", f"Found count={count}.", "Give one or more."
+            "count is not a number of support points.",
+            f"Found {str(count)[:60]}, expected 1 to {_MOST_POINTS}.",
+            "Give how many points shall stand for the area, as in count=1000.",
         )
     if radius is not None:
         _require_radius(radius)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError, spelled
+from stationary.errors import StatementError, say, spelled
 from stationary.model.arrays import Array
 from stationary.model.contents import contents
 from stationary.model.each import Each, Table
@@ -98,14 +98,25 @@ class AbstractTerm(ABC):
 
     def __radd__(self, other):
         # A list of terms takes one more.
-        return [*other, self] if isinstance(other, list) else NotImplemented
+        return [*_listed(self, other), self]
 
     def __add__(self, other):
-        return [self, *other] if isinstance(other, list) else NotImplemented
+        return [self, *_listed(self, other)]
 
     def __str__(self) -> str:
         rows = "" if self.table is None else f"  (i = 0..{self.table.rows - 1})"
         return self.stated + rows
+
+
+def _listed(term: AbstractTerm, other: Any) -> list[Any]:
+    if not isinstance(other, list):
+        words = (
+            f"a {type(term).__name__.lower()} adds to a list of such terms.",
+            f"Found {type(other).__name__}: {str(other)[:60]!r}.",
+            "Give a list of terms to st.System.",
+        )
+        raise TypeError(say(*words))
+    return other
 
 
 def _set(term: Any, **values: Any) -> None:

@@ -25,6 +25,7 @@ from stationary.model.interpolation import (
     values_by_name,
 )
 from stationary.model.layout import Layout
+from stationary.model.numbers import as_real
 from stationary.model.symbols import Coordinate, Parameter, Velocity
 from stationary.model.symbols import t as time
 from stationary.model.system import System
@@ -132,7 +133,7 @@ class FieldFunction(AbstractTravels):
         t : float or array, optional
             Times inside the motion; all its output times when left out.
         """
-        places = np.asarray(x, dtype=float)
+        places = as_real(x)
         low, high = self.ends
         slack = 1e-12 * (high - low)
         if not np.all((places >= low - slack) & (places <= high + slack)):

@@ -10,7 +10,7 @@ import numpy as np
 from stationary.derive.graph import Graph
 from stationary.errors import StatementError, say, spelled
 from stationary.model.layout import Layout
-from stationary.model.numbers import finite, numbers_of
+from stationary.model.numbers import as_real, finite, numbers_of
 from stationary.model.system import System
 from stationary.result.least_power import motions
 from stationary.result.line_contact import edges, keeps, motion_cone
@@ -251,7 +251,7 @@ class LimitSurface(AbstractShown):
 
     def support(self, twist: Any) -> Any:
         """Return the power that friction takes at a twist: how far the surface reaches along it."""
-        given = np.asarray(twist, dtype=float)
+        given = as_real(twist)
         return (self.wrench(given) * given).sum(axis=-1)
 
     def twist(self, wrench: Any) -> np.ndarray:

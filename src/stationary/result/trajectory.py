@@ -231,7 +231,7 @@ class AbstractMotion(AbstractShown):
             return turned
         if isinstance(key, (Array, str)) or isinstance(key, (Coordinate, Velocity, Acceleration)):
             return self._named(key)
-        if isinstance(key, (tuple, list)):
+        if isinstance(key, (tuple, list)) and len(key):
             # The coordinates of a point may be numbers.
             entries = [sp.S(k) if isinstance(k, (int, float)) else k for k in key]
             return np.stack([self[k] for k in entries], axis=-1)
