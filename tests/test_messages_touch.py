@@ -224,3 +224,22 @@ def watched(**action):
 )  # fmt: skip
 def test_what_cannot_touch_is_told(ask, told):
     assert_says(st.StatementError, told, ask)
+
+
+def test_many_frictions_on_one_coordinate_slow_it_together_and_too_many_are_told():
+    x = st.coordinates("x")
+
+    def rubbed(count):
+        pads = [st.Friction(1 + k, on=x, name=f"pad {k}") for k in range(count)]
+        return st.System(kinetic=x.dot**2 / 2, friction=pads)
+
+    # ½ v² is taken by the sum of all limits, 1 + 2 + … + 12, over the way.
+    motion = st.simulate(rubbed(12), span=(0, 1), start={x.dot: 1.0}, points=3)
+    assert motion[x][-1] == pytest.approx(1 / (2 * 78), rel=1e-9)
+    assert_says(
+        st.DerivationError,
+        "too many contacts and frictions act on the same coordinates.\n"
+        "  Found 200 that depend on each other, expected about 100.\n"
+        "  Step over them, by method=st.Moreau(step=…), or join those that rub alike.",
+        lambda: st.simulate(rubbed(200), span=(0, 1), start={x.dot: 1.0}),
+    )

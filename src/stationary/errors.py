@@ -231,19 +231,19 @@ def spelled(callee: Callee) -> Callee:
 
 
 def _spelled(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    # What one word means in every question is asked before anything else is; results hold other
+    # What one word means in every question is meant before anything else is; results hold other
     # things under such names. A signature would tell these, and takes long to make.
     code: Any = getattr(unwrap(function), "__code__")
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    asked = [(word, k if k < code.co_argcount else maxsize)
+    meant = [(word, k if k < code.co_argcount else maxsize)
              for k, word in enumerate(names) if word in _MEANING
-             and (word == "name" or function.__name__ != "__init__")]  # fmt: skip
+             and (word in ("name", "table") or function.__name__ != "__init__")]  # fmt: skip
 
     @wraps(function)
     def checked(*places: Any, **given: Any) -> Any:
         outermost, _door.passed = not _door.passed, True
         try:
-            for argument, place in asked if outermost else ():
+            for argument, place in meant if outermost else ():
                 value = places[place] if place < len(places) else given.get(argument)
                 if value is not None:
                     _require(argument, value)
@@ -280,9 +280,19 @@ def _system(argument: str, value: Any) -> tuple[str, str, str] | None:
     if any(hasattr(value, word) for word in ("kinetic", "system")):
         return None
     return (
-        "what is asked about is not a system.",
+        "what is meant about is not a system.",
         f"Found {type(value).__name__}: {str(value)[:60]}.",
         "Pass an st.System, or a sum of parts.",
+    )
+
+
+def _table(argument: str, value: Any) -> tuple[str, str, str] | None:
+    if type(value).__name__ == "Table":
+        return None
+    return (
+        "the table of a term is none.",
+        f"Found {_short(value)}.",
+        "Leave it out: st.each(…) repeats a term over a table.",
     )
 
 
@@ -327,7 +337,7 @@ def _truth(argument: str, value: Any) -> tuple[str, str, str] | None:
 
 # Words that mean the same in every call, and what is wrong with a value of theirs.
 _MEANING: dict[str, Callable[[str, Any], tuple[str, str, str] | None]] = {
-    "system": _system, "path": _path, "fps": _positive,
+    "system": _system, "path": _path, "fps": _positive, "table": _table,
     **dict.fromkeys(("params", "inputs", "show", "sliders", "changes"), _dictionary),
     **dict.fromkeys(("name", "question", "view", "principle", "text"), _text),
     **dict.fromkeys(("throw", "repair", "paused", "refuse"), _truth),

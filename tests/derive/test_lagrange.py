@@ -357,6 +357,14 @@ def test_long_repetition_is_refused_with_a_way_out():
     )
 
 
+def test_thousands_of_coordinates_are_refused_whatever_their_energies_are():
+    many = st.coordinates(" ".join(f"q{k}" for k in range(1001)))
+    system = st.System(kinetic=many[0].dot ** 2 / 2, coordinates=tuple(many))
+    with pytest.raises(st.DerivationError, match="Found 1001 coordinates, expected at most 1000"):
+        equations(system)
+    assert not st.check(system).exhaustive
+
+
 def test_dry_friction_is_refused_by_name():
     system = st.System(kinetic=m * x.dot**2 / 2, friction=[st.Friction(2, on=x, name="table")])
     with pytest.raises(st.DerivationError) as refused:

@@ -51,6 +51,10 @@ def refuse(what: str, finding: str, remedy: str) -> NoReturn:
     raise DerivationError(what, finding, remedy)
 
 
+# A mass matrix of more rows, however empty, is not read.
+_MOST = 1000
+
+
 def readable(system: System) -> System:
     """Return the system with repetitions and arrays written out, or say that it is too large."""
     require(system)
@@ -76,6 +80,12 @@ def readable(system: System) -> System:
                 f"expected at most {graphs.LARGE}.",
                 "Ask for numbers, as by st.simulate or st.statics; they need no such form.",
             )
+    if system.size > _MOST:
+        raise TooLong(
+            f"{system.name or 'the system'} is too large to be read.",
+            f"Found {system.size} coordinates, expected at most {_MOST}.",
+            f"Use {follower(system)} to run it, or state a smaller one to read.",
+        )
     repeats = any(contents(getattr(system, kind)).sums for kind in ENERGIES) or any(
         term.table is not None for kind in TERMS for term in getattr(system, kind)
     )

@@ -27,6 +27,7 @@ from stationary.model.checks import PREFIX
 from stationary.model.contents import contents
 from stationary.model.continuum import Continuum
 from stationary.model.interpolation import along
+from stationary.model.layout import pairs
 from stationary.model.symbols import Coordinate, Input, Parameter
 from stationary.model.system import System
 from stationary.model.views import show
@@ -91,6 +92,10 @@ class Model(AbstractTravels):
     about: str = ""
     continuum: Continuum | None = None
     declared: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self):
+        for word in ("start", "params", "inputs", "questions"):
+            pairs(getattr(self, word), word)
 
     @property
     def outline(self) -> list[tuple[float, float]] | None:

@@ -16,6 +16,7 @@ import scipy.sparse as sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from stationary.derive.touch import Touch
+from stationary.errors import DerivationError
 from stationary.lower.inputs import SLOTS, Signature
 from stationary.lower.kernel import AbstractKernel, graph_of
 from stationary.model.system import System
@@ -254,21 +255,41 @@ def _order(pattern: ca.Sparsity) -> list[int]:
 
 def _eliminated(K: Any, known: Any) -> Any:
     """Solve K x = known in the graph, by elimination in the order of the rows."""
-    N = K.shape[0]
-    rows = [[K[i, j] for j in range(N)] for i in range(N)]
+    N, pattern = K.shape[0], K.sparsity()
+    rows: list[dict[int, Any]] = [{} for _ in range(N)]
+    places = list(zip(pattern.row(), pattern.get_col()))
+    _refuse_dense(N, max((abs(i - j) for i, j in places), default=0))
+    for (i, j), entry in zip(places, K.elements()):
+        if not entry.is_zero():
+            rows[i][j] = entry
+    below: list[set[int]] = [{i for i in range(N) if k in rows[i] and i > k} for k in range(N)]
     x = [known[i] for i in range(N)]
     for k in range(N):
-        for i in range(k + 1, N):
-            if rows[i][k].is_zero():
-                continue
+        ahead = {j: entry for j, entry in rows[k].items() if j > k}
+        for i in sorted(below[k]):
             factor = rows[i][k] / rows[k][k]
             x[i] -= factor * x[k]
-            for j in range(k + 1, N):
-                if not rows[k][j].is_zero():
-                    rows[i][j] = rows[i][j] - factor * rows[k][j]
+            for j, entry in ahead.items():
+                rows[i][j] = rows[i].get(j, 0) - factor * entry
+                if i > j:
+                    below[j].add(i)
     for k in range(N - 1, -1, -1):
-        for j in range(k + 1, N):
-            if not rows[k][j].is_zero():
-                x[k] -= rows[k][j] * x[j]
+        for j, entry in sorted(rows[k].items()):
+            if j > k:
+                x[k] -= entry * x[j]
         x[k] /= rows[k][k]
     return ca.vertcat(*x) if x else ca.SX(0, 1)
+
+
+# Products that an elimination may take: as many are compiled within half a minute.
+_MOST = 10**6
+
+
+def _refuse_dense(rows: int, band: int) -> None:
+    """Refuse so many forces on the same few coordinates that their graph is never finished."""
+    if rows * band**2 > _MOST:
+        raise DerivationError(
+            "too many contacts and frictions act on the same coordinates.",
+            f"Found {rows} that depend on each other, expected about {round(_MOST ** (1 / 3))}.",
+            "Step over them, by method=st.Moreau(step=…), or join those that rub alike.",
+        )

@@ -13,7 +13,7 @@ from stationary.errors import StatementError, did_you_mean
 from stationary.model.arrays import Array
 from stationary.model.contents import contents
 from stationary.model.drawing import as_parts
-from stationary.model.each import Each, Slot, Table
+from stationary.model.each import Each, Slot
 from stationary.model.graphs import renamed, slope
 from stationary.model.space.rotation import Entry, orientations
 from stationary.model.symbols import (
@@ -108,12 +108,6 @@ def _terms(kind: str, value: Any, allowed: tuple[type, ...]) -> list[Any]:
                 f"Found {str(entry)[:60]!r}, expected {kinds}"
                 + (" or an expression." if bare else "."),
                 "Pass a list of such terms.",
-            )
-        if not isinstance(entry.table, (Table, type(None))):
-            raise StatementError(
-                f"{kind} has an entry whose table is none.",
-                f"Found {type(entry.table).__name__}: {str(entry.table)[:60]!r}.",
-                "Leave it out: st.each(…) repeats a term over a table.",
             )
         if entry.table is None and any(contents(e).sums for e in entry.expressions()):
             raise StatementError(

@@ -339,7 +339,8 @@ class AbstractMotion(AbstractShown):
         """
         times = np.atleast_1d(numbers_of(t))
         first, last = self.t[0], self.t[-1]
-        if times.ndim != 1 or not np.all((times >= first) & (times <= last)):
+        inside = (times >= first) & (times <= last)
+        if times.ndim != 1 or not times.size or not np.all(inside):
             raise StatementError(
                 "the motion is not known at that time.",
                 f"Found {np.asarray(t)!r}, expected times from {first:g} to {last:g}.",
