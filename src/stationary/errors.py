@@ -231,7 +231,7 @@ def spelled(callee: Callee) -> Callee:
 
 
 def _spelled(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    # What one word means in every question is meant before anything else is; results hold other
+    # What one word means in every question is asked before anything else is; results hold other
     # things under such names. A signature would tell these, and takes long to make.
     code: Any = getattr(unwrap(function), "__code__")
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -280,7 +280,7 @@ def _system(argument: str, value: Any) -> tuple[str, str, str] | None:
     if any(hasattr(value, word) for word in ("kinetic", "system")):
         return None
     return (
-        "what is meant about is not a system.",
+        "what is asked about is not a system.",
         f"Found {type(value).__name__}: {str(value)[:60]}.",
         "Pass an st.System, or a sum of parts.",
     )
