@@ -164,6 +164,9 @@ def test_wrong_counts_and_names_of_arguments_are_told_in_three_parts(name):
     ask(call, (*places, 1, 2, 3, 4, 5, 6, 7), given)
 
 
+# Nobody checks the types of what is called by this name: the mistake is meant.
+ANYTHING: Any = motion
+
 OPERATIONS: dict[str, Callable[[], Any]] = {
     "a system and a number": lambda: driven + 1,  # pyright: ignore[reportOperatorIssue]
     "a number and a system": lambda: 1 + driven,  # pyright: ignore[reportOperatorIssue]
@@ -176,7 +179,7 @@ OPERATIONS: dict[str, Callable[[], Any]] = {
     "an index that is a name": lambda: r["a"],
     "two texts": lambda: st.coordinates("x", "y"),  # pyright: ignore[reportCallIssue]
     "a number as a key": lambda: motion[0],
-    "every entry of a motion": lambda: list(motion),
+    "every entry of a motion": lambda: list(ANYTHING),
     "no key": lambda: motion[()],
 }
 
