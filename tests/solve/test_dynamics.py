@@ -501,7 +501,7 @@ def test_a_motion_evaluates_expressions_of_everything_it_knows():
     np.testing.assert_array_equal(motion["m"], np.full(7, 4.0))
     np.testing.assert_array_equal(motion[(x, x.dot)], np.stack([motion[x], motion[x.dot]], -1))
     np.testing.assert_array_equal(motion[st.t], t)
-    np.testing.assert_array_equal(motion[2], np.full(7, 2.0))
+    np.testing.assert_array_equal(motion[(x - x, 2)], np.tile([0.0, 2.0], (7, 1)))
 
 
 def test_a_motion_prints_its_evidence():
