@@ -275,17 +275,6 @@ def _dictionary(argument: str, value: Any) -> tuple[str, str, str] | None:
     )
 
 
-def _system(argument: str, value: Any) -> tuple[str, str, str] | None:
-    """Say of what is no system, and has none, what `model.system.require` says."""
-    if any(hasattr(value, word) for word in ("kinetic", "system")):
-        return None
-    return (
-        "what is asked about is not a system.",
-        f"Found {type(value).__name__}: {str(value)[:60]}.",
-        "Pass an st.System, or a sum of parts.",
-    )
-
-
 def _table(argument: str, value: Any) -> tuple[str, str, str] | None:
     if type(value).__name__ == "Table":
         return None
@@ -337,7 +326,7 @@ def _truth(argument: str, value: Any) -> tuple[str, str, str] | None:
 
 # Words that mean the same in every call, and what is wrong with a value of theirs.
 _MEANING: dict[str, Callable[[str, Any], tuple[str, str, str] | None]] = {
-    "system": _system, "path": _path, "fps": _positive, "table": _table,
+    "path": _path, "fps": _positive, "table": _table,
     **dict.fromkeys(("params", "inputs", "show", "sliders", "changes"), _dictionary),
     **dict.fromkeys(("name", "question", "view", "principle", "text"), _text),
     **dict.fromkeys(("throw", "repair", "paused", "refuse"), _truth),

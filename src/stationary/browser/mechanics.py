@@ -23,7 +23,7 @@ from stationary.lower.kernel import graph_of, kernel_of
 from stationary.model.interpolation import values_by_name
 from stationary.model.layout import Layout
 from stationary.model.symbols import require_expressions
-from stationary.model.system import System, follower
+from stationary.model.system import System, follower, require
 from stationary.result.modes import Modes
 from stationary.solve.arguments import refuse_unsmooth, times, touches
 from stationary.solve.consistent import repaired
@@ -160,6 +160,7 @@ def mechanics(
     shown: Mapping[str, sp.Expr],
 ) -> Mechanics:
     """Prepare a system for a page; what a page cannot move is refused."""
+    require(system)
     first, last = times(span if span is not None else (0.0, SPAN))
     span = first, last
     if touches(system):

@@ -83,7 +83,7 @@ function chips() {
     const paint = () => {
       const at = show.chosen.indexOf(k);
       chip.setAttribute("aria-pressed", at >= 0);
-      chip.style.setProperty("--chip", at >= 0 ? page.colors[at % page.colors.length] : "transparent");
+      chip.style.setProperty("--chip", at >= 0 ? page.colors[at % page.colors.length] : "var(--grid)");
     };
     chip.onclick = () => {
       const at = show.chosen.indexOf(k);
