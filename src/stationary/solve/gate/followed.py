@@ -31,6 +31,9 @@ _SLOPED = 200
 # rounding.
 _WAYS, _ROUNDING = 2, 16.0
 
+# Where more than this part of the steps is in doubt, all are.
+_OFTEN = 0.125
+
 # So many steps are integrated together, fewer one by one.
 _SEVERAL = 4
 
@@ -52,14 +55,22 @@ def followed(ode: Ode, begin: np.ndarray, piece: Piece) -> tuple[int, Finding] |
     if len(doubtful):
         allowed[doubtful] += _rounding(ode, t, y, doubtful)
         doubtful = doubtful[_beyond(look.missed[doubtful], allowed[doubtful])]
+    if len(doubtful) > _OFTEN * len(off):
+        # What one look misses in so many steps may hide what it finds in another.
+        doubtful = np.arange(len(off))
     if len(doubtful):
-        doubtful = doubtful[_beyond(look.closely(doubtful), allowed[doubtful])]
+        close = look.closely(doubtful, allowed[doubtful])
+        wrong = _beyond(close, allowed[doubtful])
+        doubtful, close = doubtful[wrong], close[wrong]
     if len(doubtful):
         other = partial(_anew, ode, t, known=(size, origin), tolerance=tolerance)
         there = other(doubtful, y[doubtful])
         off[doubtful] = np.abs(y[doubtful + 1] - there)
-        wrong = _beyond(off[doubtful], allowed[doubtful])
-        # What one tolerance where a step begins has become at its end may be more.
+        # Where many steps lie between two nodes, and rates at these tell little, one tolerance at
+        # the first may be more at the second.
+        unclear = np.abs(close - off[doubtful]) > off[doubtful] / 2
+        within = off[doubtful] <= allowed[doubtful]
+        wrong = np.flatnonzero(~np.all(within, axis=1) & np.all(within | unclear, axis=1))
         for signs in (1.0, (-1.0) ** np.arange(y.shape[1])) if len(wrong) else ():
             some = doubtful[wrong]
             spread = np.abs(other(some, y[some] + signs * tolerance[some]) - there[wrong])
@@ -93,26 +104,31 @@ def _rounding(ode: Ode, t: np.ndarray, y: np.ndarray, some: np.ndarray) -> np.nd
         noise = np.maximum(noise, np.abs(other - rates))
     noise = np.nan_to_num(noise, posinf=0.0)
     # What moves together shares its noise, and places follow velocities.
-    n, roots = ode.kernel.size, roots_of_masses(ode, t[some[0]], states[0])
+    n, roots = ode.kernel.size, roots_of_masses(ode, float(t[some[0]]), states[0])
     v = slice(n, 2 * n)
     noise[:, v] = np.max(roots * noise[:, v], axis=1, keepdims=True) / roots
     noise[:, :n] += h * noise[:, v]
     return _ROUNDING * (h * noise + np.spacing(np.abs(states)))
 
 
-def _settled(ode: Ode, t: np.ndarray, y: np.ndarray, h: np.ndarray, off: np.ndarray) -> np.ndarray:
+def _settled(
+    ode: Ode, t: np.ndarray, y: np.ndarray, h: np.ndarray, off: np.ndarray, allowed: np.ndarray
+) -> np.ndarray:
     """Return what states are off by, from what their changes miss of the integrals of rates.
 
     Where a motion is stiff, rates are errors of states many times over.
     """
-    n = ode.kernel.states
-    if n > _SLOPED or not np.all(np.isfinite(off)):
-        return off
-    slopes = at_states(ode.kernel.slopes, t, y, ode.p).reshape(-1, n, n).transpose(0, 2, 1)
+    n, wrong = ode.kernel.states, _beyond(np.abs(off), allowed)
+    if not len(wrong) or n > _SLOPED or not np.all(np.isfinite(off)):
+        return np.abs(off)
+    slopes = at_states(ode.kernel.slopes, t[wrong], y[wrong], ode.p)
+    slopes = slopes.reshape(-1, n, n).transpose(0, 2, 1)
     try:
-        return np.linalg.solve(np.eye(n) - h[:, None, None] / 2 * slopes, off[:, :, None])[:, :, 0]
+        matrices = np.eye(n) - h[wrong, None, None] / 2 * slopes
+        off[wrong] = np.linalg.solve(matrices, off[wrong, :, None])[:, :, 0]
     except np.linalg.LinAlgError:
-        return off
+        pass
+    return np.abs(off)
 
 
 class _Steps:
@@ -126,7 +142,7 @@ class _Steps:
         self.middles = states
         self.missed = np.abs(self.h[:, None] * (f - rates))
 
-    def closely(self, some: np.ndarray) -> np.ndarray:
+    def closely(self, some: np.ndarray, allowed: np.ndarray) -> np.ndarray:
         """Return what changes miss of the integrals of rates, in some steps."""
         ode, h = self.ode, self.h[some]
         x, weights = np.polynomial.legendre.leggauss(_INSIDE)
@@ -134,7 +150,7 @@ class _Steps:
         f = at_states(ode.kernel.rhs, times, self.piece.evaluate(times), ode.p)
         led = h[:, None] / 2 * (weights @ f.reshape(len(some), _INSIDE, -1))
         off = self.y[some + 1] - self.y[some] - led
-        return np.abs(_settled(ode, self.piece.t[some] + h / 2, self.middles[some], h, off))
+        return _settled(ode, self.piece.t[some] + h / 2, self.middles[some], h, off, allowed)
 
 
 class _Nodes:
@@ -148,10 +164,10 @@ class _Nodes:
         self._off = np.diff(y, axis=0) - self.h[:, None] * led
         self.missed = np.abs(self._off)
 
-    def closely(self, some: np.ndarray) -> np.ndarray:
+    def closely(self, some: np.ndarray, allowed: np.ndarray) -> np.ndarray:
         """Return what some states are off by, from what changes miss."""
         h, middle = self.h[some], (self.y[some] + self.y[some + 1]) / 2
-        return np.abs(_settled(self.ode, self.t[some] + h / 2, middle, h, self._off[some]))
+        return _settled(self.ode, self.t[some] + h / 2, middle, h, self._off[some], allowed)
 
 
 @lru_cache
@@ -182,5 +198,6 @@ def _anew(
     if len(some) >= _SEVERAL:
         ends = continued(ode, t[some], t[some + 1], y, tolerance[some])
     for i in np.flatnonzero(~np.all(np.isfinite(ends), axis=1)):
-        ends[i] = anew(ode, t[some[i]], y[i], t[some[i] + 1], known)
+        begin, until = t[some[i] : some[i] + 2].tolist()
+        ends[i] = anew(ode, begin, y[i], until, known)
     return ends
