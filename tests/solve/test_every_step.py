@@ -11,7 +11,7 @@ import scipy.integrate
 import stationary as st
 from stationary.solve.gate import followed as gate
 from stationary.solve.integrators import bdf, taylor, variational
-from stationary.solve.motion import run
+from stationary.solve.motion import proven_steps
 
 x, y, z = st.coordinates("x y z")
 
@@ -107,7 +107,7 @@ def test_a_step_that_is_wrong_by_ten_tolerances_is_refused(name, method, rtol, p
     by, put = FAULTS[method]
     entries = 2 * system.size + (name == "driven")
 
-    def motion() -> st.Motion:
+    def motion() -> Any:
         return st.simulate(
             system, span=(0, 2), start=start, method=by, points=points, rtol=rtol, atol=rtol / 100
         )
@@ -122,7 +122,7 @@ def test_a_step_that_is_wrong_by_ten_tolerances_is_refused(name, method, rtol, p
             refused.append(float(piece.t[false[0] + 1]))
         return false
 
-    monkeypatch.setattr(run, "followed", noted)
+    monkeypatch.setattr(proven_steps, "followed", noted)
     # The first step, the last one, and some in between.
     rng = np.random.default_rng(0)
     for k, where in enumerate([1e-9, 2.0, *rng.uniform(0, 2, 6)]):
@@ -142,7 +142,7 @@ def test_steps_that_stay_wrong_are_given_up(method, monkeypatch):
     """Where no care helps, another method is asked, whose steps are proven by others."""
     system, start = SYSTEMS["pendulum"]
     wrong = gate.Finding("the equation leads to", "'x'", 1.0, 0.0)
-    monkeypatch.setattr(run, "followed", lambda ode, begin, piece: (0, wrong))
+    monkeypatch.setattr(proven_steps, "followed", lambda ode, begin, piece: (0, wrong))
     other = st.simulate(system, span=(0, 2), start=start, method=FAULTS[method][0])
     assert other.success and other.method == "Taylor"
 
@@ -153,7 +153,7 @@ def test_a_series_that_does_not_end_where_the_next_one_begins_is_refused(name, m
     system, start = SYSTEMS[name]
     whole = taylor._steps
 
-    def motion() -> st.Motion:
+    def motion() -> Any:
         # Somebody watches, so that each step is noted.
         watched = [st.Event(system.coordinates[0] - 1e6)]
         return st.simulate(

@@ -51,7 +51,7 @@ def followed(ode: Ode, begin: np.ndarray, piece: Piece) -> tuple[int, Finding] |
     tolerance = ode.rtol * np.maximum(far[1:], far[:-1]) + ode.atol * size
     allowed, off = _TOLERANCES * tolerance, np.zeros_like(tolerance)
     look = _Nodes(ode, t, y) if piece.middles is None else _Steps(ode, piece, y)
-    doubtful = _beyond(look.missed, allowed)
+    doubtful, close = _beyond(look.missed, allowed), look.missed
     if len(doubtful):
         allowed[doubtful] += _rounding(ode, t, y, doubtful)
         doubtful = doubtful[_beyond(look.missed[doubtful], allowed[doubtful])]
@@ -83,7 +83,8 @@ def followed(ode: Ode, begin: np.ndarray, piece: Piece) -> tuple[int, Finding] |
         return None
     k, layout, n = int(wrong[0]), ode.kernel.layout, ode.kernel.size
     names = [layout.name(i) for i in range(n)] + [layout.name(i) + ".dot" for i in range(n)]
-    (worst,) = measured("the equation leads to", off[k], allowed[k], [*names, "work"].__getitem__)
+    names += ["work", "heat"]
+    (worst,) = measured("the equation leads to", off[k], allowed[k], names.__getitem__)
     where = f"{worst.where} in the step from t = {t[k]:.6g}"
     return k, Finding(worst.claim, where, worst.measured, worst.allowed)
 

@@ -15,14 +15,12 @@ from stationary.result.motion import Motion
 from stationary.result.state import State
 from stationary.result.status import Status
 from stationary.solve.consistent import projected
-from stationary.solve.gate.discrete import discrete
-from stationary.solve.gate.finding import Finding, refuted, worst
-from stationary.solve.gate.followed import followed
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational, has_series
 from stationary.solve.motion.endings import Ends
 from stationary.solve.motion.events import Ending, Watch
 from stationary.solve.motion.legs import Legs, ending, shortened
-from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Ode, Piece, Stopped, trusted
+from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Ode, Piece, Stopped
+from stationary.solve.motion.proven_steps import proven_steps
 from stationary.solve.motion.rank_margin import Rows, rows_of
 from stationary.solve.motion.singular_passage import Crossings, refuse_forks
 from stationary.solve.motion.stabilize import Baumgarte, Projection, natural_rate
@@ -35,9 +33,6 @@ INTERRUPTED = Status("interrupted", "stopped from the keyboard; what there is wa
 
 # How many steps times states are kept for `Motion.at`; beyond it the motion is integrated again.
 _DENSE_UP_TO = 1_000_000
-
-# So often steps that are not proven are taken again, each time with this part of the tolerances.
-_TRIES, _TIGHTER = 3, 0.1
 
 
 @dataclass
@@ -328,7 +323,9 @@ class Run:
         dense = self.watch.awake or self.legs.watching or looks is not None
         ode = replace(ode, patient=patient or not looks)
         try:
-            for piece, border in self._steps(ode, t, y, end, dense):
+            decays = partial(self.pace.decays, ode)
+            given = (self.integrator, ode, t, y, end, self._outputs, self.legs.cut)
+            for piece, border in proven_steps(*given, dense=dense, sound=decays):
                 stood = self._crossings.stands(ode, piece) if self._crossings and fixed else None
                 if stood is not None:
                     yield shortened(piece, stood, piece.evaluate(np.array([stood]))[0]), None
@@ -349,46 +346,6 @@ class Run:
                 raise
             else:
                 yield from self._segment(t, y, end, patient=True)
-
-    def _steps(
-        self, ode: Ode, t: float, y: np.ndarray, end: float, dense: bool
-    ) -> Iterator[tuple[Piece, int | None]]:
-        """Yield pieces of proven steps; from before one that is not, again with more care.
-
-        Series prove themselves. A fixed step has no other.
-        """
-        careful, tried = ode, 0
-        while t < end:
-            grid, false = self._outputs(t, end), None
-            pieces = self.integrator.pieces(careful, t, y, end, grid=grid, dense=dense)
-            for piece in trusted(pieces, partial(self.pace.decays, ode)):
-                piece, border = self.legs.cut(piece, ode, self.integrator)
-                false = self._false(ode, y, piece)
-                if false is not None:
-                    k, claim = false
-                    if tried == _TRIES or isinstance(self.integrator, Variational):
-                        raise Stopped("refuted", refuted(claim).message, t)
-                    if k:
-                        at = float(piece.t[k])
-                        piece = shortened(piece, at, piece.evaluate(piece.t[k : k + 1])[0])
-                if false is None or false[0]:
-                    yield piece, border if false is None else None
-                    t, y = float(piece.t[-1]), piece.end
-                if false is not None:
-                    break
-            if false is None:
-                return
-            tried += 1
-            careful = replace(careful, rtol=_TIGHTER * careful.rtol, atol=_TIGHTER * careful.atol)
-
-    def _false(self, ode: Ode, y: np.ndarray, piece: Piece) -> tuple[int, Finding] | None:
-        """Return the first step of a piece that begins with a state and is not as it claims."""
-        if isinstance(self.integrator, Taylor):
-            return None
-        if isinstance(self.integrator, Variational):
-            claim = worst(discrete(ode, y, piece))
-            return None if claim is None else (0, claim)
-        return followed(ode, y, piece)
 
     def _crossing(self, over: Piece, ode: Ode) -> Piece:
         """Note how well a singular configuration is passed; no kink may hide in what is passed."""
