@@ -19,14 +19,14 @@ from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Ode, Piece
 from stationary.solve.motion.stabilize import natural_rate, sizes
 
 # Nodes between two looks at the clock and the keyboard.
-_CHUNK = 200
+_CHUNK = 500
 
-# Nodes of the whole motion, and of what is a part of it, and steps between two of them: rates at
-# nodes prove what comes in between. At first nodes are so many radians of a vibration apart.
-# Intervals are divided into so many parts, which are whole up to a small one, and longer than so
-# many floating point numbers.
+# Nodes of the whole motion at least, and of what is a part of it, and steps between two of them:
+# rates at nodes prove what comes in between. At first nodes are so many radians of a vibration
+# apart. Intervals are divided into so many parts, which are whole up to a small one, and longer
+# than so many floating point numbers.
 _USUAL, _FEWEST, _STEPS, _AT_FIRST = 1000, 16, 6.0, 0.1
-_PARTS = np.array([1, 2, 4, 5, 8, 10, 20, 25, 40, 50, 100, 200])
+_PARTS = np.array([1, 2, 4, 5, 10, 20, 25, 50, 100, 125, 250, 500])
 _ONE, _APART = 1e-3, 1e4
 
 # Nodes of the interpolation where states at any time are asked for.
@@ -116,7 +116,7 @@ class BDF(AbstractIntegrator):
         while len(outputs):
             ahead = _nodes(t, outputs, apart, most)
             outputs, most = outputs[outputs > ahead[-1]], min(2 * most, _CHUNK)
-            known = sizes(ode, t, y, ahead[-1])
+            known = sizes(ode, t, y, end)
             times, states, steps = _advance(ode, np.append(t, ahead), y, known=known)
             if len(times) > 1:
                 piece = replace(_piece(ode, times, states, steps, dense), sizes=known)
@@ -144,8 +144,10 @@ class BDF(AbstractIntegrator):
             if times[-1] < ahead[-1]:
                 raise BlowUp(times[-1])
             t, y, ode = times[-1], states[-1], ode.after(states)
+            # What was promised at first is promised all the way.
+            ode = replace(ode, extent=np.maximum(ode.extent, known[0]))
             taken = steps / (len(times) - 1)
-            if not _STEPS / 4 < taken < 1.5 * _STEPS:
+            if not _STEPS / 2 < taken < 1.5 * _STEPS:
                 apart = min(furthest, apart * _STEPS / max(taken, 1.0))
 
 
@@ -379,14 +381,13 @@ def _integrator(
         "max_num_steps": most,
         "disable_internal_warnings": True,
         "show_eval_warnings": False,
-        "linear_multistep_method": formula,
     }
     dae = {"t": tau, "x": x, "p": whole}
     if part:
         options["max_step_size"] = part
     if not implicit:
         dae["ode"] = length * kernel.rhs(t, y, p) / size
-        options["min_step_size"] = _SHORTEST
+        options |= {"min_step_size": _SHORTEST, "linear_multistep_method": formula}
         return ca.integrator("bdf", "cvodes", dae, 0.0, list(fractions[1:]), options)
     dae["z"], rate, dae["alg"] = _implicitly(kernel, t, y, p)
     dae["ode"] = length * rate / size
