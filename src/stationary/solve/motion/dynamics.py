@@ -28,7 +28,7 @@ from stationary.solve.consistent import projected, repaired
 from stationary.solve.gate.run import proven
 from stationary.solve.inertia import check_inertia, require_system
 from stationary.solve.integrators import Variational, chosen
-from stationary.solve.motion.digits import LONGER, LOOKS, OTHERS, digits_left, disturbed
+from stationary.solve.motion.digits import LONGER, LOOKS, NEAR, OTHERS, digits_left, disturbed
 from stationary.solve.motion.events import Event, Watch, as_events, with_own_parameters
 from stationary.solve.motion.legs import Legs
 from stationary.solve.motion.reasons import failure
@@ -219,6 +219,10 @@ def _simulated(
             other = Variational(LONGER[which] * method.step)
         times = 1.0 if series else OTHERS[which]
         again = run(start, grid, other, (times * rtol, times * atol), False, which)
+        if times < 1 and not again.success:
+            # Rounding may forbid it.
+            times = NEAR
+            again = run(start, grid, other, (times * rtol, times * atol), False, which)
         return digits_left(motion, again, larger=times >= 1 or isinstance(method, Variational))
 
     def judged(method: Any, prove: bool) -> Motion:
