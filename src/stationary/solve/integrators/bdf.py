@@ -144,8 +144,9 @@ class BDF(AbstractIntegrator):
             if times[-1] < ahead[-1]:
                 raise BlowUp(times[-1])
             t, y, ode = times[-1], states[-1], ode.after(states)
-            # What was promised at first is promised all the way.
-            ode = replace(ode, extent=np.maximum(ode.extent, known[0]))
+            if ode.extent is not None and ode.extent.any():
+                # What was promised at first is promised all the way.
+                ode = replace(ode, extent=np.maximum(ode.extent, known[0]))
             taken = steps / (len(times) - 1)
             if not _STEPS / 2 < taken < 1.5 * _STEPS:
                 apart = min(furthest, apart * _STEPS / max(taken, 1.0))
