@@ -324,6 +324,7 @@ BAD = [
     (lambda: st.sweep(st.statics, SPRING, over={F: [1]}, spam=(0, 1)), "no argument 'spam'"),
     (lambda: st.sweep(st.statics, SPRING, over={F: [1]}, params={"kk": 1}), "Did you mean 'k'"),
     (lambda: st.sweep(st.statics, SPRING, over={F: [1]}, on="gpus"), "nothing computes on 'gpus'"),
+    (lambda: st.sweep(st.statics, SPRING, over={F: [1]}, on=3), "nothing computes on '3'"),
     (lambda: st.sweep(st.statics, SPRING, over={F: [1]}, chunk=0), "chunk is not a number of runs"),
     (lambda: st.sweep(st.statics, None, over={F: [1]}), "System"),  # pyright: ignore[reportArgumentType]
     (lambda: st.samples({F: (1, 0)}, count=8), "the range of 'F' is not one"),

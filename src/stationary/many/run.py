@@ -229,9 +229,10 @@ def _placed(question: Question, on: Any) -> tuple[str, Any]:
                 'Leave `on` out: on="cpu" computes whatever the verb can.',
             )
         return "cuda", crew.here
-    if isinstance(on, str) and on != "dask" and "://" not in on:
+    address = isinstance(on, str) and (on == "dask" or "://" in on)
+    if not address and not hasattr(on, "submit"):
         raise StatementError(
-            f"nothing computes on '{on[:60]}'.",
+            f"nothing computes on '{str(on)[:60]}'.",
             f"Expected one of {', '.join(_WHERE)}, a Dask client or the address of one.",
             'Write on="cpu".',
         )
