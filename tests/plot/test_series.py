@@ -151,3 +151,22 @@ def test_a_phase_portrait_draws_velocity_over_coordinate(cart):
 def test_importing_the_package_does_not_import_matplotlib():
     code = "import sys, stationary, stationary.plot; sys.exit('matplotlib' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_is_held_stands_still_in_pictures_of_an_array():
+    r = st.coordinates("r", shape=(10, 2))
+    held = st.System(
+        kinetic=st.each(lambda v: (v[0] ** 2 + v[1] ** 2) / 2, r.dot),
+        potential=st.each(lambda p: 9.81 * p[1], r),
+        constraints=st.each(lambda a, b: st.norm(b - a) - 0.1, r[:-1], r[1:], name="link")
+        + [st.Constraint((r[0, 0], r[0, 1]), name="nail")],
+    )
+    level = np.column_stack([0.1 * np.arange(10), np.zeros(10)])
+    motion = st.simulate(held, span=(0, 0.05), start={r: level}, points=21)
+    drawn = {line.get_label(): line.get_ydata() for a in plot(motion).axes[:-2] for line in a.lines}
+    for name in ("$r_{0,0}$", "$r_{0,1}$", r"$\dot{r}_{0,0}$", r"$\dot{r}_{0,1}$"):
+        np.testing.assert_array_equal(drawn[name], 0)
+    np.testing.assert_array_equal(drawn["$r_{9,1}$"], motion[r[9, 1]])
+    # Those that move most have portraits: the free end falls.
+    shown = [a.get_xlabel() for a in phase(motion).axes]
+    assert shown == ["$r_{7,1}$", "$r_{8,1}$", "$r_{9,1}$"]

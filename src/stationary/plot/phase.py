@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from stationary.plot.fields import moving_places
 from stationary.plot.style import COLORS, label, legend, look, words
 from stationary.result.trajectory import AbstractMotion
@@ -21,7 +23,8 @@ def phase(motion: AbstractMotion, *coordinates: Any) -> Any:
     ----------
     motion : Motion
     *coordinates : coordinates or their names
-        Which ones; when left out the first three, or fields at three places.
+        Which ones; when left out the first three, those of an array that move
+        most, or fields at three places.
 
     Returns
     -------
@@ -30,7 +33,10 @@ def phase(motion: AbstractMotion, *coordinates: Any) -> Any:
     import matplotlib.pyplot as plt
 
     layout = motion.kernel.layout
-    few = range(min(_MANY, motion.kernel.size))
+    few = list(range(min(_MANY, motion.kernel.size)))
+    if len(layout.offsets) == len(layout.arrays) == 1:
+        # Entries of one array have one unit: those that move most say most.
+        few = sorted(np.argsort(-np.ptp(motion.q, axis=0), kind="stable")[:_MANY].tolist())
     chosen = [(c, f"{c}.dot") for c in map(str, coordinates or (layout.name(i) for i in few))]
     if motion.system.fields and not coordinates:
         chosen = [(e, e.dot) for e in moving_places(motion)[-_MANY:]]

@@ -22,6 +22,8 @@ Line = tuple[str, np.ndarray]
 _MANY = 7
 # How many rows of a large array, or how many of many coordinates, stand for all of them.
 _FEW = 3
+# So small a part of the largest entry of an array is rounding of it.
+_ROUNDING = 1e-13
 # Lines whose sizes differ by more than this do not share an axis, unless panels run out.
 _APART = 20.0
 _PANELS = 3
@@ -98,8 +100,9 @@ def _overview(motion: AbstractMotion) -> Any:
     entries, note = _representatives(motion)
     names = [motion.kernel.layout.name(i) for i in entries]
     rates = [f"{n}.dot" for n in names]
-    places = _by_size([(_named(motion, n), motion.q[:, i]) for n, i in zip(names, entries)])
-    speeds = _by_size([(_named(motion, n), motion.v[:, i]) for n, i in zip(rates, entries)])
+    q, v = steadied(motion, motion.q), steadied(motion, motion.v)
+    places = _by_size([(_named(motion, n), q[:, i]) for n, i in zip(names, entries)])
+    speeds = _by_size([(_named(motion, n), v[:, i]) for n, i in zip(rates, entries)])
     figure = plt.figure(figsize=(12, 1.0 + 1.7 * max(2, len(places), len(speeds))))
     columns = figure.add_gridspec(1, 3)
     _stack(figure, columns[0], motion.t, places, _all_of("coordinates", motion, names))
@@ -188,6 +191,21 @@ def _pick(index: np.ndarray, what: str) -> tuple[list[int], str]:
     few = np.unique(np.linspace(0, len(rows) - 1, _FEW).round().astype(int))
     shown = rows[few].ravel().tolist()
     return shown, f"{len(shown)} of {index.size} {what} shown"
+
+
+def steadied(motion: AbstractMotion, values: np.ndarray) -> np.ndarray:
+    """Return courses of coordinates in which what is held stands still.
+
+    What an entry of an array does is rounding if it is nothing beside the largest of that array;
+    coordinates of their own have units of their own, and none to be compared with.
+    """
+    shown = values.copy()
+    for array in motion.kernel.layout.arrays.values():
+        entries = np.ravel(motion.kernel.layout.place(array))
+        rounding = _ROUNDING * np.max(np.abs(values[:, entries]), initial=0.0)
+        still = entries[np.ptp(values[:, entries], axis=0) <= rounding]
+        shown[:, still] = values[0, still] * (np.abs(values[0, still]) > rounding)
+    return shown
 
 
 def _by_size(lines: list[Line]) -> list[list[Line]]:

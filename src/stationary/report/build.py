@@ -20,6 +20,9 @@ from stationary.report.page import html_of_markdown, live_panel, page, picture, 
 _READABLE = 8
 _FPS = 20
 
+# So small a part of the largest force is rounding of it.
+_ROUNDING = 1e-13
+
 # Changes that a page lists.
 _CHANGES = 20
 
@@ -243,7 +246,7 @@ def _equilibria(report: _Report) -> str:
     words += "whether they are stable, and the least energy where it decides.</p>"
     forces = ""
     if rests[0].lam.size:
-        held = [(name, [np.ravel(rest.lam[name]) for rest in rests])
+        held = [(name, [_beside(rest.lam, rest.lam[name]) for rest in rests])
                 for name in rests[0].lam.keys()]  # fmt: skip
         forces = "<h3>Forces that hold it</h3>" + table(
             ["constraint", *(f"equilibrium {k + 1}" for k in range(len(rests)))],
@@ -251,6 +254,12 @@ def _equilibria(report: _Report) -> str:
              for name, several in held],
         )  # fmt: skip
     return words + table(head, rows) + forces
+
+
+def _beside(every: np.ndarray, some: Any) -> np.ndarray:
+    """Return some of all forces; what is nothing beside the largest is zero."""
+    rounding = _ROUNDING * float(np.max(np.abs(every), initial=0.0))
+    return np.where(np.abs(np.ravel(some)) <= rounding, 0.0, np.ravel(some))
 
 
 def _small(report: _Report, rest: st.Equilibrium) -> str:
