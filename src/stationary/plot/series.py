@@ -203,8 +203,8 @@ def steadied(motion: AbstractMotion, values: np.ndarray) -> np.ndarray:
     for array in motion.kernel.layout.arrays.values():
         entries = np.ravel(motion.kernel.layout.place(array))
         rounding = _ROUNDING * np.max(np.abs(values[:, entries]), initial=0.0)
-        still = entries[np.ptp(values[:, entries], axis=0) <= rounding]
-        shown[:, still] = values[0, still] * (np.abs(values[0, still]) > rounding)
+        steady = entries[np.ptp(values[:, entries], axis=0) <= rounding]
+        shown[:, steady] = values[0, steady] * (np.abs(values[0, steady]) > rounding)
     return shown
 
 
