@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
-from stationary.lower.engines.casadi import Numeric
 from stationary.lower.instructions import applied, instructions, rewritten
+from stationary.lower.many_states import at_states
 from stationary.lower.vanishing_orders import CONSTANT, MOVING, Order, order_of, rises
 
 if TYPE_CHECKING:
@@ -53,9 +53,6 @@ _MOST_HALVINGS = 48
 _TINY = 1e-300
 _LOWEST = 1.25
 
-# States that are looked at in one call.
-_AT_ONCE = 64
-
 
 @dataclass(frozen=True, eq=False)
 class Features:
@@ -90,7 +87,7 @@ class Features:
         Values p are the same for all, or one row each, too.
         """
         count = len(self)
-        looks = _evaluated(self._looks, 2 * count + y.shape[1], t, y, p)
+        looks = at_states(self._looks, t, y, p)
         return looks[:, :count], looks[:, count : 2 * count], looks[:, 2 * count :]
 
     def rounding(self, t: np.ndarray, y: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -99,7 +96,7 @@ class Features:
         tanh(z) − tanh(z − 100) is constant in floating point where it is small, and then jumps: no
         change of time or state by a last digit shows that.
         """
-        lost = _evaluated(self._rounding, y.shape[1], t, y, p)
+        lost = at_states(self._rounding, t, y, p)
         # Functions beyond all numbers have no digits to lose.
         return np.where(np.isfinite(lost), lost, 0.0)
 
@@ -180,27 +177,6 @@ class Features:
             k, a, b = k[doubtful], a[doubtful], b[doubtful]
             za, ra, zb, rb = za[doubtful], ra[doubtful], zb[doubtful], rb[doubtful]
         return np.concatenate(steps), np.concatenate(instants), left
-
-
-def _evaluated(
-    one: ca.Function, width: int, t: np.ndarray, y: np.ndarray, p: np.ndarray
-) -> np.ndarray:
-    """Return what a function of t, y and p gives for any number of states."""
-    values, mapped = np.empty((len(t), width)), _together(one, p.ndim == 1)
-    for first in range(0, len(t), _AT_ONCE):
-        here = slice(first, first + _AT_ONCE)
-        n = len(t[here])
-        padded = np.minimum(np.arange(_AT_ONCE), n - 1)
-        params = p if p.ndim == 1 else p[here][padded].ravel()
-        looked = mapped(t[here][padded], y[here][padded].ravel(), params)[0]
-        values[here] = looked.reshape(_AT_ONCE, -1)[:n]
-    return values
-
-
-@lru_cache(maxsize=128)
-def _together(one: ca.Function, shared: bool) -> Numeric:
-    """Return a function of t, y and p at several states at once, which may share p."""
-    return Numeric(one.map(one.name(), "serial", _AT_ONCE, [2] if shared else [], []))
 
 
 def _rounding(rhs: ca.Function) -> ca.Function:

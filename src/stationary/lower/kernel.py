@@ -169,6 +169,13 @@ class AbstractKernel(ABC):
         return ca.Function("jacobian", [t, y, p], [ca.jacobian(self.rhs(t, y, p), y)])
 
     @cached_property
+    def slopes(self) -> ca.Function:
+        """The entries of ∂f/∂y, column by column."""
+        t, y, p = self.arguments
+        slopes = ca.densify(ca.vec(self.jacobian(t, y, p)))
+        return ca.Function("slopes", [t, y, p], [slopes])
+
+    @cached_property
     def sudden(self) -> bool:
         """Whether time can make a force appear out of nothing."""
         return self.graph.sudden or any(k == "expression" and sudden(e) for k, e in self.signature)

@@ -57,8 +57,14 @@ def discrete(ode: Ode, begin: np.ndarray, piece: Piece) -> list[Finding]:
         terms = (steep @ np.abs(after[:, n : 2 * n, None]))[..., 0] + drive
         pull = (steep / roots).max(axis=(1, 2))[:, None]
         most = _MISSING * terms + digits * pull * (reach / h + size[:, None])
-        claims = _worst("velocities obey", rate, most,
-                        lambda i: kernel.layout.row_name(rows[i]), first)  # fmt: skip
+        # Places obey them, too, where a step ends; what rolls does so on its way.
+        held = [rows[k] for k in np.flatnonzero([kernel.layout.holonomic[r] for r in rows])]
+        rolled = [r for r in rows if r not in held]
+        some = [*range(len(rows)), *(rows.index(r) for r in [*held, *rolled])]
+        named = ["velocities"] * len(rows) + ["places"] * len(held) + ["ways"] * len(rolled)
+        claims = _worst("constraints hold:", rate, most[:, some],
+                        lambda i: f"{kernel.layout.row_name(rows[some[i]])}, {named[i]}",
+                        first)  # fmt: skip
     off = np.maximum(np.abs(off[0]), np.abs(off[1])) / roots
     if not np.all(off <= allowed[:, None]):
         # Where forces are steep, the last digits of a place are many of theirs.
@@ -99,10 +105,13 @@ def _facts(kernel: AbstractKernel, count: int) -> Numeric:
         held, rolled = (
             [r for r in rows if kernel.layout.holonomic[r] == one] for one in (True, False)
         )
-        _, rate, A, _, drive = graph.constraints(*after)
-        rolling = graph.constraints(*middle)[2][rolled, :]
+        R, rate, A, _, drive = graph.constraints(*after)
+        _, passing, rolling, *_ = graph.constraints(*middle)
+        # An empty list of rows takes all of a vector.
+        rolling, left = rolling[rolled, :], [rate[rows], *(R[r] / h for r in held)]
+        left = ca.vertcat(*left, *(passing[r] for r in rolled))
         facts += [ca.vertcat(graph.constraints(*before)[2][held, :], rolling),
-                  ca.vertcat(A[rows, :], rolling), A[rows, :], rate[rows], drive[rows]]  # fmt: skip
+                  ca.vertcat(A[rows, :], rolling), A[rows, :], left, drive[rows]]  # fmt: skip
     one = ca.Function("facts", [t, y0, h, y1, p], [ca.densify(x) for x in facts])
     return Numeric(one.map("facts", "serial", count, [4], []))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -16,14 +16,21 @@ from stationary.lower.kernel import AbstractKernel, numeric
 from stationary.solve.integrators.between_ends import unseen
 from stationary.solve.integrators.runge import Runge
 from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Ode, Piece
-from stationary.solve.motion.stabilize import sizes
+from stationary.solve.motion.stabilize import natural_rate, sizes
 
-# Output times between two looks at the clock and the keyboard.
-_CHUNK = 100
+# Nodes between two looks at the clock and the keyboard.
+_CHUNK = 500
 
-# Nodes of the interpolation where states at any time are asked for; those closer to an output time
-# than this part of their distance are none.
-_FINE, _ONE = 501, 1e-3
+# Nodes of the whole motion at least, and of what is a part of it, and steps between two of them:
+# rates at nodes prove what comes in between. At first nodes are so many radians of a vibration
+# apart. Intervals are divided into so many parts, which are whole up to a small one, and longer
+# than so many floating point numbers.
+_USUAL, _FEWEST, _STEPS, _AT_FIRST = 1000, 16, 6.0, 0.1
+_PARTS = np.array([1, 2, 4, 5, 10, 20, 25, 50, 100, 125, 250, 500])
+_ONE, _APART = 1e-3, 1e4
+
+# Nodes of the interpolation where states at any time are asked for.
+_FINE = 500
 
 # Where a piece may be cut short, so many nodes for each radian of a vibration, at most so many,
 # for systems up to this many states.
@@ -65,6 +72,9 @@ _SPARSE_FROM = 60
 _OF_A_STEP = 0.01
 _LEAST = 100 * np.finfo(float).eps, np.finfo(float).eps
 
+# What steps are compared with is allowed this part of the tolerances.
+_ANEW = 0.05
+
 # The shortest step, as a part of the way: a hundred last digits of time.
 _SHORTEST = 1e-14
 
@@ -97,27 +107,26 @@ class BDF(AbstractIntegrator):
         self, ode: Ode, t: float, y: np.ndarray, end: float, *, grid: np.ndarray, dense: bool
     ) -> Iterator[Piece]:
         """Integrate; see `AbstractIntegrator`."""
-        nodes = np.unique(np.append(grid[grid > t], end))
+        outputs = np.unique(np.append(grid[grid > t], end))
+        furthest = min((end - t) / _FEWEST, 16 * ode.longest / _USUAL)
         if dense:
-            more = np.linspace(t, end, _fine(ode, t, y, end))[1:-1]
-            # Between nodes that are one but for rounding there is no interpolation.
-            at = np.searchsorted(nodes, more)
-            apart = np.minimum(nodes[at] - more, more - np.append(t, nodes)[at])
-            nodes = np.union1d(nodes, more[apart > _ONE * (end - t) / (len(more) + 1)])
-        stride = ode.stride or _CHUNK
-        while len(nodes):
-            ahead, nodes = nodes[:stride], nodes[stride:]
-            stride = min(2 * stride, _CHUNK)
-            times, states, steps = _advance(ode, np.append(t, ahead), y)
+            furthest = min(furthest, (end - t) / _fine(ode, t, y, end))
+        apart = min(furthest, _AT_FIRST / natural_rate(ode, t, y, end - t))
+        most = ode.stride or _CHUNK
+        while len(outputs):
+            ahead = _nodes(t, outputs, apart, most)
+            outputs, most = outputs[outputs > ahead[-1]], min(2 * most, _CHUNK)
+            known = sizes(ode, t, y, end)
+            times, states, steps = _advance(ode, np.append(t, ahead), y, known=known)
             if len(times) > 1:
-                piece = _piece(ode, times, states, steps, dense)
-                missed = unseen(ode, times, piece.evaluate)
+                piece = replace(_piece(ode, times, states, steps, dense), sizes=known)
+                missed = unseen(ode, times, piece.evaluate, known=known)
                 if missed is not None:
                     k, narrow = missed
                     way, ended = times[k : k + 2], states[k + 1]
                     # A way that was halved ends between two nodes.
-                    later = np.append(ahead, nodes)
-                    nodes, ahead = later[later > way[1]], way[1:]
+                    later = grid[grid > way[1]]
+                    outputs, ahead = np.unique(np.append(later, end)), way[1:]
                     if k:
                         # What came before was on its way past it: it starts anew at every node.
                         free = _free(ode, times[: k + 1], states)
@@ -135,6 +144,30 @@ class BDF(AbstractIntegrator):
             if times[-1] < ahead[-1]:
                 raise BlowUp(times[-1])
             t, y, ode = times[-1], states[-1], ode.after(states)
+            if ode.extent is not None and ode.extent.any():
+                # What was promised at first is promised all the way.
+                ode = replace(ode, extent=np.maximum(ode.extent, known[0]))
+            taken = steps / (len(times) - 1)
+            if not _STEPS / 2 < taken < 1.5 * _STEPS:
+                apart = min(furthest, apart * _STEPS / max(taken, 1.0))
+
+
+def _nodes(t: float, outputs: np.ndarray, apart: float, most: int) -> np.ndarray:
+    """Return outputs ahead and nodes between them, so far apart at most; not too many of them."""
+    ahead = outputs[:most]
+    ways = np.diff(ahead, prepend=t)
+    # Of even outputs as many are taken as make the same number of nodes every time.
+    parts = np.minimum(np.ceil(ways / apart * (1 - _ONE)), _PARTS[-1]).astype(int)
+    parts = _PARTS[_PARTS.searchsorted(parts)]
+    # Between nodes that are one but for rounding nothing changes.
+    parts = np.where(ways / parts > _APART * np.spacing(np.abs(ahead)), parts, 1)
+    count = max(1, int(parts.cumsum().searchsorted(most, "right")))
+    ahead, ways, parts = ahead[:count], ways[:count], parts[:count]
+    before, last = np.append(t, ahead[:-1]), parts.cumsum()
+    k = np.arange(1, last[-1] + 1) - np.repeat(last - parts, parts)
+    nodes = np.repeat(before, parts) + np.repeat(ways / parts, parts) * k
+    nodes[last - 1] = ahead
+    return nodes[:most]
 
 
 def _free(ode: Ode, times: np.ndarray, states: np.ndarray) -> int:
@@ -201,7 +234,7 @@ def _thinly(
 
 
 def _advance(
-    ode: Ode, times: np.ndarray, y: np.ndarray, narrow: float = np.inf
+    ode: Ode, times: np.ndarray, y: np.ndarray, narrow: float = np.inf, known: Any = None
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Return the times that are reached, the states there, and the steps in between."""
     fractions = (times - times[0]) / (times[-1] - times[0])
@@ -210,7 +243,9 @@ def _advance(
     part = 0.0 if narrow == np.inf else 2.0 ** np.floor(np.log2(narrow / way[2]))
     most = _MOST_STEPS if ode.patient else _IMPATIENT
     for implicit, share in _ways(ode):
-        states, steps = _run(ode, *way, implicit=implicit, most=most, part=part, share=share)
+        states, steps = _run(
+            ode, *way, implicit=implicit, most=most, part=part, share=share, known=known
+        )
         if states is not None:
             return times, np.vstack([y, states]), steps
     return _approach(ode, times, y)
@@ -253,6 +288,8 @@ def _run(
     most: int = _MOST_STEPS,
     part: float = 0.0,
     share: float = 1.0,
+    known: Any = None,
+    formula: str = "bdf",
 ) -> tuple[np.ndarray | None, int]:
     """Return states at fractions of a way and the steps, each at most a part of it if one is told.
 
@@ -261,11 +298,11 @@ def _run(
     States are integrated over their sizes, so that the absolute tolerance is one of these, and
     places from an origin near them, so that the relative one is of their way.
     """
-    kernel, (size, origin) = ode.kernel, sizes(ode, start, y, start + length)
+    kernel, (size, origin) = ode.kernel, known or sizes(ode, start, y, start + length)
     rtol, atol = (
         max(share * given, min(given, least)) for given, least in zip((ode.rtol, ode.atol), _LEAST)
     )
-    solver = _integrator(kernel, fractions, rtol, atol, implicit, most, part)
+    solver = _integrator(kernel, fractions, rtol, atol, implicit, most, part, formula)
     numbers = np.concatenate([ode.p, size, origin, [start, length]])
     given: dict[str, Any] = {"x0": (y - origin) / size, "p": numbers}
     if implicit:
@@ -277,6 +314,24 @@ def _run(
         return None, 0
     states = origin + np.asarray(answer["xf"]).T * size
     return states if np.all(np.isfinite(states)) else None, int(solver.stats()["nsteps"])
+
+
+def anew(
+    ode: Ode, t: float, y: np.ndarray, until: float, known: tuple[np.ndarray, np.ndarray]
+) -> np.ndarray:
+    """Return where a state leads by other formulas than those of a step: Adams' where they can.
+
+    They have no smaller errors where a motion is stiff, and take for ever: there it is backward
+    differentiation, by steps of its own. What neither reaches is no number. Sizes are `known`.
+    """
+    for formula, most in (("adams", _LAST_STEPS), ("bdf", _MOST_STEPS)):
+        way = (0.0, 1.0), t, until - t, y
+        states, _ = _run(
+            ode, *way, implicit=False, most=most, share=_ANEW, known=known, formula=formula
+        )
+        if states is not None:
+            return states[-1]
+    return np.full_like(y, np.nan)
 
 
 def _ways(ode: Ode) -> list[tuple[bool, float]]:
@@ -309,6 +364,7 @@ def _integrator(
     implicit: bool,
     most: int,
     part: float,
+    formula: str = "bdf",
 ) -> ca.Function:
     """Return SUNDIALS on a scaled time from 0 to 1: start and length are values at run time."""
     kind = type(kernel.arguments[0])
@@ -332,7 +388,7 @@ def _integrator(
         options["max_step_size"] = part
     if not implicit:
         dae["ode"] = length * kernel.rhs(t, y, p) / size
-        options["min_step_size"] = _SHORTEST
+        options |= {"min_step_size": _SHORTEST, "linear_multistep_method": formula}
         return ca.integrator("bdf", "cvodes", dae, 0.0, list(fractions[1:]), options)
     dae["z"], rate, dae["alg"] = _implicitly(kernel, t, y, p)
     dae["ode"] = length * rate / size

@@ -25,10 +25,12 @@ def unseen(
     times: np.ndarray,
     evaluate: Callable[[np.ndarray], np.ndarray],
     larger: float | None = None,
+    known: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> tuple[int, float] | None:
     """Return the first step that has jumped over something sharp, and how narrow that is.
 
     What is not so many times `larger` than the forces at its ends may be left to a fixed step.
+    Sizes of states may be `known`.
     """
     features, n = ode.kernel.features, ode.kernel.size
     if features is None:
@@ -37,7 +39,8 @@ def unseen(
     z, rate, f = features.look(times, nodes, ode.p)
     v = slice(n, 2 * n)
     # Rates that are what tolerances make of stiff forces lead nowhere.
-    allowed = ode.atol * sizes(ode, times[0], nodes[0], times[-1])[0]
+    known = sizes(ode, times[0], nodes[0], times[-1]) if known is None else known
+    allowed = ode.atol * known[0]
     _, other, moved = features.look(times, nodes * (1 + ode.rtol) + allowed, ode.p)
     rate = np.where(np.abs(rate) <= _NOISE * np.abs(other - rate), 0.0, rate)
     passed = features.passed(h, z[:-1], rate[:-1], z[1:], rate[1:])

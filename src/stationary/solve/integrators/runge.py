@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +59,7 @@ class Runge(AbstractIntegrator):
     ) -> Iterator[Piece]:
         """Integrate; see `AbstractIntegrator`."""
         # Imported where it is used: SciPy's integrators take longer to load than this package.
-        from scipy.integrate import DOP853, OdeSolution
+        from scipy.integrate import DOP853
 
         size, origin = sizes(ode, t, y, end)
         rtol, atol = max(ode.rtol, _SMALLEST_RTOL), ode.atol * size
@@ -91,13 +91,15 @@ class Runge(AbstractIntegrator):
                 full, stride = len(inner) == _CHUNK, min(2 * stride, _CHUNK)
                 failed = solver.status == "failed" or not np.all(np.isfinite(solver.y))
                 if inner:
-                    missed = unseen(
-                        ode, np.array(times), _states(OdeSolution(times, inner), origin)
-                    )
+                    taken = _taken(times, inner, origin)
+                    missed = unseen(ode, taken.t, taken.evaluate, known=(size, origin))
                     count = len(inner) if missed is None else missed[0]
                     if count:
-                        evaluate = _states(OdeSolution(times[: count + 1], inner[:count]), origin)
-                        yield Piece(np.array(times[: count + 1]), evaluate, states[count], count)
+                        taken = taken if missed is None else taken.first(count)
+                        yield Piece(
+                            taken.t, taken.evaluate, states[count], count, sizes=(size, origin),
+                            middles=taken.middles,
+                        )  # fmt: skip
                     t, y = float(times[count]), states[count]
                     if full:
                         reached.append(t)
@@ -131,5 +133,40 @@ def _stalled(reached: list[float], way: float, again: bool) -> bool:
     return False
 
 
-def _states(solution: Any, origin: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    return lambda times: origin + solution(times).T
+def _taken(times: list[float], inner: list[Any], origin: np.ndarray) -> _Steps:
+    terms = np.stack([one.F for one in inner], axis=1)
+    return _Steps(np.array(times), origin + np.array([one.y_old for one in inner]), terms)
+
+
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """Consecutive steps: their ends, the states where they begin, and terms of polynomials.
+
+    A polynomial is x (F₀ + (1 − x) (F₁ + x (F₂ + (1 − x) (…)))) in the part x of its step.
+    """
+
+    t: np.ndarray
+    y: np.ndarray
+    terms: np.ndarray
+
+    def first(self, count: int) -> _Steps:
+        """Return some steps, from the first on."""
+        return _Steps(self.t[: count + 1], self.y[:count], self.terms[:, :count])
+
+    def evaluate(self, times: np.ndarray) -> np.ndarray:
+        """Return states at times."""
+        step = np.clip(self.t.searchsorted(times) - 1, 0, len(self.y) - 1)
+        x = ((times - self.t[step]) / (self.t[step + 1] - self.t[step]))[:, None]
+        way = np.zeros((len(times), self.y.shape[1]))
+        for k in range(len(self.terms) - 1, -1, -1):
+            way += self.terms[k, step]
+            way *= 1 - x if k % 2 else x
+        return self.y[step] + way
+
+    def middles(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return states in the middles of steps, and rates there."""
+        halves = 0.5 ** np.arange(1, len(self.terms) + 1)
+        # Products of x and 1 − x in turn: where both are one half, half of them cancel.
+        slopes = 2 * halves * (np.arange(1, len(self.terms) + 1) % 2)
+        way, rate = (np.tensordot(x, self.terms, 1) for x in (halves, slopes))
+        return self.y + way, rate / np.diff(self.t)[:, None]

@@ -153,6 +153,11 @@ class Series:
         step, since, defect = np.arange(steps), h, np.abs(ended - f)
         allowed = _DEFECT * (sizes + np.abs(f)) + floor
         wrong = _wrong(ode, defect, allowed, self.t[1:], self.ends[1:], f)
+        # The next step begins where the series ends, even if rates would be the same elsewhere.
+        jump = np.abs((terms @ np.ones_like(orders)).reshape(shape) - self.ends[1:])
+        apart = np.any(jump > _REMAINDER * (self.sizes + sizes * h[:, None]), axis=1)
+        wrong |= apart
+        defect[apart] = np.inf
         # What follows the first step that is wrong anyway need not be looked into.
         passed[int(np.argmax(wrong)) + 1 if wrong.any() else steps :] = False
         if features is not None and passed.any():

@@ -28,7 +28,7 @@ from stationary.solve.consistent import projected, repaired
 from stationary.solve.gate.run import proven
 from stationary.solve.inertia import check_inertia, require_system
 from stationary.solve.integrators import Variational, chosen
-from stationary.solve.motion.digits import LONGER, LOOKS, LOOSER, digits_left, disturbed
+from stationary.solve.motion.digits import LONGER, LOOKS, NEAR, OTHERS, digits_left, disturbed
 from stationary.solve.motion.events import Event, Watch, as_events, with_own_parameters
 from stationary.solve.motion.legs import Legs
 from stationary.solve.motion.reasons import failure
@@ -217,8 +217,13 @@ def _simulated(
             if exact is not None and exact.success:
                 return digits_left(motion, exact, larger=False)
             other = Variational(LONGER[which] * method.step)
-        looser = (rtol, atol) if series else (LOOSER[which] * rtol, LOOSER[which] * atol)
-        return digits_left(motion, run(start, grid, other, looser, False, which))
+        times = 1.0 if series else OTHERS[which]
+        again = run(start, grid, other, (times * rtol, times * atol), False, which)
+        if times < 1 and not again.success:
+            # Rounding may forbid it.
+            times = NEAR
+            again = run(start, grid, other, (times * rtol, times * atol), False, which)
+        return digits_left(motion, again, larger=times >= 1 or isinstance(method, Variational))
 
     def judged(method: Any, prove: bool) -> Motion:
         outputs = grid(first, last, points)

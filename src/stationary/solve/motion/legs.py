@@ -363,8 +363,15 @@ def shortened(piece: Piece, t: float, y: np.ndarray) -> Piece:
         states[ts == t] = y
         return states
 
+    def middles() -> tuple[np.ndarray, np.ndarray]:
+        assert piece.middles is not None
+        states, rates = (x[: len(times) - 1].copy() for x in piece.middles())
+        rates[-1] = np.nan if t not in piece.t else rates[-1]
+        return states, rates
+
     steps = max(1, round(piece.steps * (len(times) - 1) / (len(piece.t) - 1)))
-    return replace(piece, t=times, evaluate=evaluate, end=y, steps=steps)
+    known = None if piece.middles is None else middles
+    return replace(piece, t=times, evaluate=evaluate, end=y, steps=steps, middles=known)
 
 
 def ending(piece: Piece, y: np.ndarray) -> Piece:

@@ -77,6 +77,10 @@ class Piece:
         Whether `evaluate` is as good between the steps as at them.
     error : float
         Of what is continued and not integrated: how well it is known, relative to the motion.
+    sizes : pair of ndarray, optional
+        How large states are and from where they are counted: tolerances are beside that.
+    middles : callable, optional
+        States in the middles of steps, and their rates, as `evaluate` goes through them.
     """
 
     t: np.ndarray
@@ -86,6 +90,8 @@ class Piece:
     dense: bool = True
     exact: bool = False
     error: float = 0.0
+    sizes: tuple[np.ndarray, np.ndarray] | None = None
+    middles: Callable[[], tuple[np.ndarray, np.ndarray]] | None = None
 
 
 # The last step before a singularity that is worth keeping spans this many floating point numbers:

@@ -15,13 +15,12 @@ from stationary.result.motion import Motion
 from stationary.result.state import State
 from stationary.result.status import Status
 from stationary.solve.consistent import projected
-from stationary.solve.gate.discrete import discrete
-from stationary.solve.gate.finding import refuted, worst
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational, has_series
 from stationary.solve.motion.endings import Ends
 from stationary.solve.motion.events import Ending, Watch
 from stationary.solve.motion.legs import Legs, ending, shortened
-from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Ode, Piece, Stopped, trusted
+from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Ode, Piece, Stopped
+from stationary.solve.motion.proven_steps import proven_steps
 from stationary.solve.motion.rank_margin import Rows, rows_of
 from stationary.solve.motion.singular_passage import Crossings, refuse_forks
 from stationary.solve.motion.stabilize import Baumgarte, Projection, natural_rate
@@ -316,7 +315,6 @@ class Run:
         if not self.used or self.used[-1] != name:
             self.used.append(name)
         ode, end = self.legs.begin(t, end, self.integrator)
-        grid = self._outputs(t, end)
         fixed = isinstance(self.integrator, Variational)
         looks = self._crossings if not fixed else None
         if looks:
@@ -325,12 +323,9 @@ class Run:
         dense = self.watch.awake or self.legs.watching or looks is not None
         ode = replace(ode, patient=patient or not looks)
         try:
-            pieces = self.integrator.pieces(ode, t, y, end, grid=grid, dense=dense)
-            for piece in trusted(pieces, partial(self.pace.decays, ode)):
-                false = worst(discrete(ode, y, piece)) if fixed else None
-                if false is not None:
-                    raise Stopped("refuted", refuted(false).message, t)
-                piece, border = self.legs.cut(piece, ode, self.integrator)
+            decays = partial(self.pace.decays, ode)
+            given = (self.integrator, ode, t, y, end, self._outputs, self.legs.cut)
+            for piece, border in proven_steps(*given, dense=dense, sound=decays):
                 stood = self._crossings.stands(ode, piece) if self._crossings and fixed else None
                 if stood is not None:
                     yield shortened(piece, stood, piece.evaluate(np.array([stood]))[0]), None

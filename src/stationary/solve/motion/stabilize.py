@@ -97,7 +97,7 @@ def natural_rate(ode: Ode, t: float, y: np.ndarray, span: float) -> float:
     of lengths and of angles one measure: units do not matter.
     """
     n, slowest = ode.kernel.size, _SLOWEST / span
-    v, a, weights = y[n : 2 * n], ode.f(t, y)[n : 2 * n], _weights(ode, t, y)
+    v, a, weights = y[n : 2 * n], ode.f(t, y)[n : 2 * n], roots_of_masses(ode, t, y)
     ahead, rate, soon = y.copy(), slowest, _SOON * span
 
     def size(way: np.ndarray) -> float:
@@ -133,7 +133,7 @@ def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.nd
         coming = np.where(np.isfinite(coming), coming, 0.0).max(axis=0)
         pushed = _BEFORE * _moving(n, y, coming, time)
         # What is pushed then hands it on.
-        weights = _weights(ode, t, y)
+        weights = roots_of_masses(ode, t, y)
         pushed[n : 2 * n] = np.max(weights * pushed[n : 2 * n], initial=0.0) / weights
         pushed[:n] = time * pushed[n : 2 * n]
         size = np.maximum(size, pushed)
@@ -160,7 +160,7 @@ def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.nd
     size[:n] = np.maximum(size[:n], np.spacing(np.abs(y[:n])) / ode.atol)
     if len(y) > 2 * n:
         # Work has the digits of the energy that it feeds: its own may be rounding alone.
-        energy = np.max(_weights(ode, t, y) * size[n : 2 * n], initial=0.0) ** 2
+        energy = np.max(roots_of_masses(ode, t, y) * size[n : 2 * n], initial=0.0) ** 2
         size[2 * n :] = np.maximum(size[2 * n :], energy)
     if not sized.any():
         # Where all is at rest no way has a length: counted from elsewhere, places are rounded.
@@ -185,14 +185,14 @@ def _equal(ode: Ode, t: float, y: np.ndarray, size: np.ndarray, time: float) -> 
     n, some = ode.kernel.size, _sized(size)
     if some.all():
         return size
-    weights, moved = _weights(ode, t, y), some[n : 2 * n]
+    weights, moved = roots_of_masses(ode, t, y), some[n : 2 * n]
     momentum = np.max((weights * size[n : 2 * n])[moved], initial=0.0)
     speed = momentum / weights
     equal = np.concatenate([time * speed, speed, np.full(len(y) - 2 * n, momentum**2)])
     return np.where(some, size, np.where(equal > _NOTHING, equal, 1.0))
 
 
-def _weights(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:
+def roots_of_masses(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:
     """Return roots of the masses of the coordinates, which make metres and radians one measure.
 
     The length of a quaternion has none: it is turned and not stretched, as heavy as its heaviest.
@@ -220,6 +220,6 @@ def _rounding(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:
         lost = np.maximum(lost, digits * np.abs(changed - f))
     if ode.kernel.rows:
         # What is held together shares its noise.
-        n, weights = ode.kernel.size, _weights(ode, t, y)
+        n, weights = ode.kernel.size, roots_of_masses(ode, t, y)
         lost[n : 2 * n] = np.max(weights * lost[n : 2 * n], initial=0.0) / weights
     return np.where(np.isfinite(lost), lost, 0.0)

@@ -17,7 +17,8 @@ from stationary.result.status import Status
 from stationary.solve.integrators import Runge, Taylor, has_series
 from stationary.solve.motion.events import Watch
 from stationary.solve.motion.legs import Legs, shortened
-from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Piece, Stopped, joined, trusted
+from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Piece, Stopped, joined
+from stationary.solve.motion.proven_steps import proven_steps
 from stationary.solve.motion.stabilize import natural_rate
 from stationary.solve.progress import Progress
 from stationary.solve.touch.at_instant import Instant
@@ -288,11 +289,9 @@ class Driver:
         if stands(self.kernel, lambda: self.facts(t, y), self.mode, end - t):
             yield at_rest(t, y, end, self._energy)
             return
-        integrator = self.integrator
-        ode, grid = self.legs.ode(t), self._outputs(t, end)
-        ode = replace(ode, floor=self._floor, stride=1, extent=self.extent)
-        for piece in trusted(integrator.pieces(ode, t, y, end, grid=grid, dense=True)):
-            piece, border = self.legs.cut(piece, ode, integrator)
+        ode = replace(self.legs.ode(t), floor=self._floor, stride=1, extent=self.extent)
+        given = (self.integrator, ode, t, y, end, self._outputs, self.legs.cut)
+        for piece, border in proven_steps(*given, dense=True):
             if border is not None:
                 self.border = border
             yield piece

@@ -1,0 +1,222 @@
+"""One step that is wrong by ten tolerances, whichever it is, is refused and taken again."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.integrate
+
+import stationary as st
+from stationary.solve.gate import followed as gate
+from stationary.solve.integrators import bdf, taylor, variational
+from stationary.solve.motion import proven_steps
+
+x, y, z = st.coordinates("x y z")
+
+# Energy is kept, fed and taken, and of no account; rows hold it, roll it, and nothing tells places.
+SYSTEMS = {
+    "pendulum": (st.System(kinetic=x.dot**2 / 2, potential=-st.cos(x)), {x: 2.0}),
+    "free": (st.System(kinetic=x.dot**2 / 2), {x.dot: 1.0}),
+    "driven": (
+        st.System(
+            kinetic=x.dot**2 / 2, potential=x**4 / 4, dissipation=x.dot**2 / 20,
+            loads=[st.Load(0.3 * st.cos(2 * st.t) - 0.1 * st.tanh(3 * x.dot), on=x)],
+        ),
+        {x: 1.0},
+    ),
+    "stiff": (
+        st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2, dissipation=50 * x.dot**2),
+        {x: 1.0, x.dot: 2.0},
+    ),
+    "rod": (st.particle(1.0, at=(x, y), gravity=9.8) + st.rod((0, 0), (x, y), 1.0), {x: 1.0}),
+    "skate": (
+        st.System(
+            kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2, potential=0.3 * x,
+            pfaffian=[st.Pfaffian(st.sin(z) * x.dot - st.cos(z) * y.dot)],
+        ),
+        {x.dot: 1.0, z.dot: 1.0},
+    ),
+}  # fmt: skip
+
+
+class Fault:
+    """An error of ten tolerances in one entry of a state where one step ends, made once."""
+
+    def __init__(self, where: float, entry: int):
+        self.where, self.entry, self.at = where, entry, np.nan
+        self.state = self.tolerance = np.empty(0)
+
+    def due(self, begin: float, end: float) -> bool:
+        return np.isnan(self.at) and begin < self.where <= end
+
+    def put(self, t: float, state: np.ndarray, tolerance: np.ndarray) -> np.ndarray:
+        self.at, self.state, self.tolerance = t, state.copy(), tolerance
+        self.state[self.entry % len(state)] += 10 * tolerance[self.entry % len(state)]
+        return self.state.copy()
+
+    def found(self, piece: Any, origin: np.ndarray | float) -> bool:
+        """Tell whether a piece ends a step with it."""
+        if self.at not in piece.t[1:]:
+            return False
+        there = piece.evaluate(np.array([self.at]))[0] - origin
+        return bool(np.all(np.abs(there - self.state) <= self.tolerance))
+
+
+def with_runge(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let SciPy's steps go wrong."""
+
+    class Wrong(scipy.integrate.DOP853):
+        def step(self):
+            message = super().step()
+            if self.t_old is not None and fault.due(self.t_old, self.t):
+                tolerance = self.atol + self.rtol * np.maximum(abs(self.y), abs(self.y_old))
+                self.y = fault.put(self.t, self.y, tolerance)
+                self.f = self.K[-1] = self.fun(self.t, self.y)
+            return message
+
+    monkeypatch.setattr(scipy.integrate, "DOP853", Wrong)
+
+
+def with_bdf(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what SUNDIALS tells go wrong from one node on, as if a step between two had."""
+    whole: Callable[..., Any] = bdf._run
+
+    def wrong(ode, fractions, start, length, begin, **given):
+        states, steps = whole(ode, fractions, start, length, begin, **given)
+        times = start + length * np.array(fractions)
+        k = int(times.searchsorted(fault.where))
+        if given.get("formula") or states is None or not 0 < k < len(times):
+            return states, steps
+        if fault.due(times[k - 1], times[k]):
+            size, origin = given["known"]
+            tolerance = ode.rtol * abs(states - origin).max(axis=0) + ode.atol * size
+            states[k - 1] = fault.put(times[k], states[k - 1], tolerance)
+            if k < len(states):
+                rest = (np.array(fractions[k:]) - fractions[k]) / (1 - fractions[k])
+                left = length * (1 - fractions[k])
+                after = whole(ode, tuple(rest), times[k], left, states[k - 1], **given)[0]
+                assert after is not None
+                states[k:] = after
+        return states, steps
+
+    monkeypatch.setattr(bdf, "_run", wrong)
+
+
+FAULTS = {"Runge": (st.Runge(), with_runge), "BDF": (st.BDF(), with_bdf)}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("method", FAULTS)
+@pytest.mark.parametrize(("rtol", "points"), [(1e-10, 101), (1e-6, 3)])
+def test_a_step_that_is_wrong_by_ten_tolerances_is_refused(name, method, rtol, points, monkeypatch):
+    system, start = SYSTEMS[name]
+    by, put = FAULTS[method]
+
+    def motion() -> Any:
+        return st.simulate(
+            system, span=(0, 2), start=start, method=by, points=points, rtol=rtol, atol=rtol / 100
+        )
+
+    right = motion()
+    assert right.method == method
+    accepted: list[float] = []
+    fault = Fault(np.inf, 0)
+
+    def noted(ode, begin, piece):
+        false = gate.followed(ode, begin, piece)
+        # SciPy's steps count from an origin.
+        origin = piece.sizes[1] if method == "Runge" else 0.0
+        if fault.found(piece, origin) and (false is None or piece.t[false[0] + 1] > fault.at):
+            accepted.append(fault.at)
+        return false
+
+    monkeypatch.setattr(proven_steps, "followed", noted)
+    # The first step, the last one, and some in between.
+    rng = np.random.default_rng(0)
+    for k, where in enumerate([1e-9, 2.0, *rng.uniform(0, 2, 6)]):
+        with monkeypatch.context() as patch:
+            fault = Fault(where, k)
+            put(fault, patch)
+            again = motion()
+        assert np.isfinite(fault.at) and not accepted, f"step to {fault.at} of {k}"
+        assert again.success and again.method == method
+        size = np.abs(right.y).max(axis=0) + 1
+        assert np.all(np.abs(again.y[-1] - right.y[-1]) <= 1e3 * rtol * size)
+
+
+@pytest.mark.parametrize("method", FAULTS)
+def test_steps_that_stay_wrong_are_given_up(method, monkeypatch):
+    """Where no care helps, another method is asked, whose steps are proven by others."""
+    system, start = SYSTEMS["pendulum"]
+    wrong = gate.Finding("the equation leads to", "'x'", 1.0, 0.0)
+    monkeypatch.setattr(proven_steps, "followed", lambda ode, begin, piece: (0, wrong))
+    other = st.simulate(system, span=(0, 2), start=start, method=FAULTS[method][0])
+    assert other.success and other.method == "Taylor"
+
+
+@pytest.mark.parametrize("name", ["pendulum", "free", "driven", "rod", "skate"])
+def test_a_series_that_does_not_end_where_the_next_one_begins_is_refused(name, monkeypatch):
+    """As Taylor's steps are taken again, the motion is the same to rounding."""
+    system, start = SYSTEMS[name]
+    whole = taylor._steps
+
+    def motion() -> Any:
+        # Somebody watches, so that each step is noted.
+        watched = [st.Event(system.coordinates[0] - 1e6)]
+        return st.simulate(
+            system, span=(0, 2), start=start, method=st.Taylor(), points=11, events=watched
+        )
+
+    right = motion()
+    for step in range(2 * system.size):
+        made: list[float] = []
+
+        def wrong(stepper, end, short, count, step=step, made=made):
+            first, lost = whole(stepper, end, short, step + 1)
+            if made or lost or first.t[-1] >= end:
+                return first, lost
+            entry = step % len(stepper.state)
+            state = stepper.state
+            state[entry] += 1e-10 * stepper.sizes[entry]
+            stepper.put(stepper.time, state)
+            made.append(stepper.time)
+            rest, lost = whole(stepper, end, short, count)
+            joined = {k: np.concatenate([getattr(first, k), getattr(rest, k)]) for k in ("h", "c")}
+            t, ends = (
+                np.concatenate([getattr(first, k)[:-1], getattr(rest, k)]) for k in ("t", "ends")
+            )
+            return replace(rest, t=t, ends=ends, **joined), lost
+
+        with monkeypatch.context() as patch:
+            patch.setattr(taylor, "_steps", wrong)
+            again = motion()
+        assert made or again.steps <= step + 1
+        size = np.abs(right.y).max(axis=0) + 1e-3
+        assert np.all(np.abs(again.y[-1] - right.y[-1]) <= 2e-13 * again.steps * size)
+
+
+@pytest.mark.parametrize("name", ["pendulum", "free", "driven", "rod", "skate"])
+def test_a_fixed_step_that_is_wrong_is_refused(name, monkeypatch):
+    system, start = SYSTEMS[name]
+    whole = variational._advance
+    for k in (0, 1, 17, 38, 39):
+        for entry in range(2 * system.size):
+
+            def wrong(ode, steps, t, length, begin, k=k, entry=entry):
+                states = whole(ode, steps, t, length, begin)
+                # Ten times what is allowed of momenta, and what velocities make of that in a step.
+                size = np.abs(states).max(axis=0) * (length if entry < system.size else 1.0)
+                states[k, entry] += 2e-8 * max(size[entry], 0.1)
+                if k + 1 < len(states):
+                    after = t + (k + 1) * length
+                    states[k + 1 :] = whole(ode, len(states) - k - 1, after, length, states[k])
+                return states
+
+            with monkeypatch.context() as patch:
+                patch.setattr(variational, "_advance", wrong)
+                told = st.simulate(
+                    system, span=(0, 2), start=start, method=st.Variational(step=0.05), throw=False
+                )
+            assert told.status == "refuted", (k, entry)
