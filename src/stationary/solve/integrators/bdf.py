@@ -22,10 +22,10 @@ from stationary.solve.motion.stabilize import natural_rate, sizes
 _CHUNK = 500
 
 # Nodes of the whole motion at least, and of what is a part of it, and steps between two of them:
-# rates at nodes prove what comes in between. At first nodes are so many radians of a vibration
-# apart. Intervals are divided into so many parts, which are whole up to a small one, and longer
-# than so many floating point numbers.
-_USUAL, _FEWEST, _STEPS, _AT_FIRST = 1000, 16, 6.0, 0.1
+# rates at nodes prove what comes in between. So many come before with every start. At first nodes
+# are so many radians of a vibration apart. Intervals are divided into so many parts, which are whole
+# up to a small one, and longer than so many floating point numbers.
+_USUAL, _FEWEST, _STEPS, _START, _AT_FIRST = 1000, 16, 6.0, 40, 0.1
 _PARTS = np.array([1, 2, 4, 5, 10, 20, 25, 50, 100, 125, 250, 500])
 _ONE, _APART = 1e-3, 1e4
 
@@ -54,8 +54,9 @@ _UNSEEN = 1e-3
 # Ends that differ by less than so many tolerances are the same.
 _SAME = 100.0
 
-# SUNDIALS gives up after this many steps between two output times.
+# SUNDIALS gives up after this many steps in all, and between two of several nodes.
 _MOST_STEPS = 100_000
+_OF_A_NODE = 2000
 
 # On the last halves of a way that leads nowhere, and where it is not to be patient, it gives up
 # sooner.
@@ -116,7 +117,7 @@ class BDF(AbstractIntegrator):
         while len(outputs):
             ahead = _nodes(t, outputs, apart, most)
             outputs, most = outputs[outputs > ahead[-1]], min(2 * most, _CHUNK)
-            known = sizes(ode, t, y, end)
+            known, missed = sizes(ode, t, y, end), None
             times, states, steps = _advance(ode, np.append(t, ahead), y, known=known)
             if len(times) > 1:
                 piece = replace(_piece(ode, times, states, steps, dense), sizes=known)
@@ -125,10 +126,10 @@ class BDF(AbstractIntegrator):
                     k, narrow = missed
                     way, ended = times[k : k + 2], states[k + 1]
                     # A way that was halved ends between two nodes.
-                    later = grid[grid > way[1]]
-                    outputs, ahead = np.unique(np.append(later, end)), way[1:]
+                    outputs, ahead = np.unique(np.append(grid, end)), way[1:]
+                    outputs = outputs[outputs > way[1]]
                     if k:
-                        # What came before was on its way past it: it starts anew at every node.
+                        # What came before was on its way past it: it starts anew there.
                         free = _free(ode, times[: k + 1], states)
                         again = _approach(ode, times[free : k + 1], states[free])
                         times, states = times[: k + 1], states[: k + 1]
@@ -147,7 +148,8 @@ class BDF(AbstractIntegrator):
             if ode.extent is not None and ode.extent.any():
                 # What was promised at first is promised all the way.
                 ode = replace(ode, extent=np.maximum(ode.extent, known[0]))
-            taken = steps / (len(times) - 1)
+            # Steps of what was gone over again are as narrow as what lies there.
+            taken = _STEPS if missed is not None else (steps - _START) / (len(times) - 1)
             if not _STEPS / 2 < taken < 1.5 * _STEPS:
                 apart = min(furthest, apart * _STEPS / max(taken, 1.0))
 
@@ -241,7 +243,7 @@ def _advance(
     # Rounded, so that chunks of an even grid share one integrator.
     way = tuple(np.round(fractions, 12)), times[0], times[-1] - times[0], y
     part = 0.0 if narrow == np.inf else 2.0 ** np.floor(np.log2(narrow / way[2]))
-    most = _MOST_STEPS if ode.patient else _IMPATIENT
+    most = _most(ode, len(times) - 1)
     for implicit, share in _ways(ode):
         states, steps = _run(
             ode, *way, implicit=implicit, most=most, part=part, share=share, known=known
@@ -252,29 +254,42 @@ def _advance(
 
 
 def _approach(ode: Ode, times: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """Go from output to output as far as possible, then half of the way, and half of the rest."""
-    reached, known, steps = [times[0]], [y], 0
-    ahead, halvings = list(times[1:]), 0
-    while ahead and halvings < _MOST_HALVINGS:
-        length = ahead[0] - reached[-1]
-        way = (0.0, 1.0), reached[-1], length, known[-1]
-        most, states, taken = _MOST_STEPS if ode.patient else _IMPATIENT, None, 0
-        most = _LAST_STEPS if halvings else most
+    """Go on as far as possible: by fewer nodes at once where more fail, then half of the way.
+
+    No step looks beyond the last node of those that it is asked for.
+    """
+    reached, known, steps = times[:1], y[None, :], 0
+    ahead, several, halvings = times[1:], len(times) - 1, 0
+    while len(ahead) and halvings < _MOST_HALVINGS:
+        begin, length = reached[-1], ahead[:several][-1] - reached[-1]
+        fractions = tuple(np.append(0.0, (ahead[:several] - begin) / length))
+        states, taken = None, 0
+        most = _LAST_STEPS if halvings else _most(ode, several)
         for implicit, share in _ways(ode)[bool(halvings and ode.patient) :]:
-            states, taken = _run(ode, *way, implicit=implicit, most=most, share=share)
+            states, taken = _run(
+                ode, fractions, begin, length, known[-1], implicit=implicit, most=most, share=share
+            )
             if states is not None:
                 break
-        if states is None:
-            ahead = [reached[-1] + length / 2]
+        if states is not None:
+            reached, known = np.append(reached, ahead[:several]), np.vstack([known, states])
+            steps += taken
+            # What is left of a way that was halved is half as long again.
+            ahead = ahead[several:] if not halvings else ahead + length / 2
+            halvings += bool(halvings)
+            several = min(2 * several, len(ahead))
+        elif several > 1:
+            several //= 2
+        else:
+            ahead = np.array([begin + length / 2])
             halvings += 1
-            continue
-        reached.append(ahead[0])
-        known.append(states[-1])
-        steps += taken
-        # What is left of a way that was halved is half as long again.
-        ahead = ahead[1:] if not halvings else [ahead[0] + length / 2]
-        halvings += bool(halvings)
-    return np.array(reached), np.array(known), steps
+    return reached, known, steps
+
+
+def _most(ode: Ode, nodes: int) -> int:
+    """Return how many steps may lie between two of some nodes."""
+    most = _MOST_STEPS if ode.patient else _IMPATIENT
+    return max(min(most, _OF_A_NODE), most // nodes)
 
 
 def _run(
