@@ -180,6 +180,18 @@ def test_no_method_passes_a_thin_wall(method, unit):
         assert motion[x][-1] / unit == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.parametrize("width", [1e-3, 1e-5, 1e-7])
+@pytest.mark.parametrize("method", [st.Runge(), st.BDF()], ids=["runge", "bdf"])
+def test_a_wall_that_is_thinner_than_a_tolerance_is_none_to_pass(method, width):
+    # It goes back from where it came, up to what the tolerance makes of the speed.
+    wall = st.System(kinetic=x.dot**2 / 2, potential=10 * st.exp(-(((x - 5.3) / width) ** 2)))
+    for rtol in (1e-7, 1e-5, 1e-3):
+        motion = st.simulate(
+            wall, span=(0, 10), start={x.dot: 1.0}, method=method, rtol=rtol, atol=rtol / 100
+        )
+        assert motion[x.dot][-1] == pytest.approx(-1, abs=300 * rtol)
+
+
 @pytest.mark.parametrize(
     "method", ["auto", st.Runge(), pytest.param(st.BDF(), marks=pytest.mark.slow)], ids=str
 )

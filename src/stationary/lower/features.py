@@ -64,6 +64,7 @@ class Features:
     relative: np.ndarray
     least: np.ndarray
     _looks: ca.Function
+    _along: ca.Function
     _rhs: ca.Function
 
     def __len__(self) -> int:
@@ -89,6 +90,11 @@ class Features:
         count = len(self)
         looks = at_states(self._looks, t, y, p)
         return looks[:, :count], looks[:, count : 2 * count], looks[:, 2 * count :]
+
+    def along(self, t: np.ndarray, y: np.ndarray, p: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return how fast the arguments change with states that change as told, one row each."""
+        values = np.broadcast_to(p, (len(t), p.shape[-1]))
+        return at_states(self._along, t, y, np.hstack([values, f]))
 
     def rounding(self, t: np.ndarray, y: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return what the last digits of sharp functions are in ẏ = f, one row for each state.
@@ -224,11 +230,14 @@ def features_of(kernel: AbstractKernel) -> Features | None:
     f = kernel.rhs(t, y, p)
     rate = ca.jtimes(z, ca.vertcat(t, y), ca.vertcat(1, f))
     one = ca.Function("looks", [t, y, p], [ca.densify(ca.vertcat(z, rate, f))], {"cse": True})
+    way = ca.SX.sym("way", y.numel())
+    along = [ca.densify(ca.jtimes(z, y, way))]
+    moving = ca.Function("along", [t, y, ca.vertcat(p, way)], along, {"cse": True})
     low = np.array([_FLAT.get(op, (-np.inf, np.inf))[0] for op in operations])
     high = np.array([_FLAT.get(op, (-np.inf, np.inf))[1] for op in operations])
     relative = np.array([op in _STEEP for op in operations])
     least = np.array([_STEEP.get(op, 0.0) for op in operations])
-    return Features(z, low, high, relative, least, one, kernel.rhs)
+    return Features(z, low, high, relative, least, one, moving, kernel.rhs)
 
 
 def _statement(kernel: AbstractKernel) -> ca.Function:

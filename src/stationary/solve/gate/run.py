@@ -18,10 +18,10 @@ from stationary.solve.intervals import Enclosure, NoEnclosure
 from stationary.solve.motion.ode import BlowUp
 from stationary.solve.scales import scales_of
 
-# The energy is balanced at this many times, or once in so many steps where that is more often and
-# so many times are told.
+# The energy is balanced at this many times, of methods without series at up to so many, or once in so
+# many steps where that is more often and so many times are told.
 _LOOKS = 16
-_ONCE_IN = 4
+_MANY_LOOKS, _ONCE_IN = 1024, 4
 
 # It is balanced to this many tolerances and so many for every step: errors add up along the way,
 # and what exceeds even that is no error of integration but a failure.
@@ -168,7 +168,8 @@ def _few(motion: Motion) -> np.ndarray:
     if motion.method == "Taylor" and not motion.kernel.rows:
         # Every step has proven itself when it was taken.
         return _spread(count, _LOOKS)
-    looks = _LOOKS << max(0, (min(count, steps // _ONCE_IN) // _LOOKS).bit_length() - 1)
+    most = min(count, max(steps // _ONCE_IN, _MANY_LOOKS))
+    looks = _LOOKS << max(0, (most // _LOOKS).bit_length() - 1)
     return _spread(count, looks)
 
 

@@ -38,11 +38,13 @@ def unseen(
     h, nodes = np.diff(times), evaluate(times)
     z, rate, f = features.look(times, nodes, ode.p)
     v = slice(n, 2 * n)
-    # Rates that are what tolerances make of stiff forces lead nowhere.
+    # Rates that are what tolerances make of stiff forces lead nowhere: not so those of places, which
+    # are as fast wherever a tolerance puts them.
     known = sizes(ode, times[0], nodes[0], times[-1]) if known is None else known
     allowed = ode.atol * known[0]
-    _, other, moved = features.look(times, nodes * (1 + ode.rtol) + allowed, ode.p)
-    rate = np.where(np.abs(rate) <= _NOISE * np.abs(other - rate), 0.0, rate)
+    moved = features.look(times, nodes * (1 + ode.rtol) + allowed, ode.p)[2]
+    noise = features.along(times, nodes, ode.p, moved - f)
+    rate = np.where(np.abs(rate) <= _NOISE * np.abs(noise), 0.0, rate)
     passed = features.passed(h, z[:-1], rate[:-1], z[1:], rate[1:])
     # Velocities that do not follow from the accelerations at both ends are looked into, unless
     # these are such rates.
