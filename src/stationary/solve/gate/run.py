@@ -18,8 +18,8 @@ from stationary.solve.intervals import Enclosure, NoEnclosure
 from stationary.solve.motion.ode import BlowUp
 from stationary.solve.scales import scales_of
 
-# The energy is balanced at this many times, of methods without series at up to so many, or once in so
-# many steps where that is more often and so many times are told.
+# The energy is balanced at this many times, of methods without series at up to so many, or once in
+# so many steps where that is more often and so many times are told.
 _LOOKS = 16
 _MANY_LOOKS, _ONCE_IN = 1024, 4
 

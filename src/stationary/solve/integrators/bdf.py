@@ -23,8 +23,8 @@ _CHUNK = 500
 
 # Nodes of the whole motion at least, and of what is a part of it, and steps between two of them:
 # rates at nodes prove what comes in between. So many come before with every start. At first nodes
-# are so many radians of a vibration apart. Intervals are divided into so many parts, which are whole
-# up to a small one, and longer than so many floating point numbers.
+# are so many radians of a vibration apart. Intervals are divided into so many parts, which are
+# whole up to a small one, and longer than so many floating point numbers.
 _USUAL, _FEWEST, _STEPS, _START, _AT_FIRST = 1000, 16, 6.0, 40, 0.1
 _PARTS = np.array([1, 2, 4, 5, 10, 20, 25, 50, 100, 125, 250, 500])
 _ONE, _APART = 1e-3, 1e4

@@ -38,8 +38,8 @@ def unseen(
     h, nodes = np.diff(times), evaluate(times)
     z, rate, f = features.look(times, nodes, ode.p)
     v = slice(n, 2 * n)
-    # Rates that are what tolerances make of stiff forces lead nowhere: not so those of places, which
-    # are as fast wherever a tolerance puts them.
+    # Rates that are what tolerances make of stiff forces lead nowhere: not so those of places,
+    # which are as fast wherever a tolerance puts them.
     known = sizes(ode, times[0], nodes[0], times[-1]) if known is None else known
     allowed = ode.atol * known[0]
     moved = features.look(times, nodes * (1 + ode.rtol) + allowed, ode.p)[2]
