@@ -192,6 +192,14 @@ def test_a_wall_that_is_thinner_than_a_tolerance_is_none_to_pass(method, width):
         assert motion[x.dot][-1] == pytest.approx(-1, abs=300 * rtol)
 
 
+def test_what_last_digits_of_a_place_take_at_a_thin_wall_is_no_failure():
+    """They are 1e-11 of the energy there, which the run loses between two of the times told."""
+    wall = 1e-11 * st.exp(-((31468065389.4123 * x - 81828.1205458769) ** 2))
+    system = st.System(kinetic=x.dot**2 / 2, potential=wall)
+    motion = st.simulate(system, span=(0, 10), start={x.dot: 1.34526622736491e-06}, points=11)
+    assert motion[x.dot][-1] == pytest.approx(-1.34526622736491e-06, rel=1e-9)
+
+
 @pytest.mark.parametrize(
     "method", ["auto", st.Runge(), pytest.param(st.BDF(), marks=pytest.mark.slow)], ids=str
 )

@@ -121,7 +121,8 @@ def _passed(motion: Motion) -> tuple[float, float]:
         if last - first <= _CLOSELY * np.spacing(abs(last)):
             break
         try:
-            inside: Any = motion.at(np.linspace(first, last, _CLOSELY))
+            # What is integrated again up to the end ends elsewhere, by its own rounding.
+            inside: Any = motion.at(np.linspace(first, last, _CLOSELY, endpoint=False))
         except BlowUp:
             break
         arguments = (inside.t[None, :], inside.q.T, inside.v.T, inside.u.T, inside.params)
