@@ -114,15 +114,23 @@ def _passed(motion: Motion) -> tuple[float, float]:
     """
     lost = np.abs(np.diff(motion.balance))
     k = int(np.argmax(lost))
-    first, last = motion.t[k], motion.t[k + 1]
+    # What is integrated again up to an end ends elsewhere, by its own rounding; it may be the end
+    # at which something narrow is.
+    looks = [_near(motion, motion.t[k], motion.t[k + 1], end) for end in (True, False)]
+    largest, rounding = np.max(looks, axis=0).tolist()
+    # What is narrow may be passed again and again, and takes its digits every time.
+    return largest, rounding * float(lost.sum() / max(lost.max(), 1e-300))
+
+
+def _near(motion: Motion, first: float, last: float, endpoint: bool) -> tuple[float, float]:
+    """Return the largest energy between two times, and how it is rounded where most of it is lost."""
     largest = rounding = 0.0
     # Nearer and nearer: what is narrow is passed between two looks.
     for _ in range(_NEARER):
         if last - first <= _CLOSELY * np.spacing(abs(last)):
             break
         try:
-            # What is integrated again up to the end ends elsewhere, by its own rounding.
-            inside: Any = motion.at(np.linspace(first, last, _CLOSELY, endpoint=False))
+            inside: Any = motion.at(np.linspace(first, last, _CLOSELY, endpoint=endpoint))
         except BlowUp:
             break
         arguments = (inside.t[None, :], inside.q.T, inside.v.T, inside.u.T, inside.params)
@@ -133,8 +141,7 @@ def _passed(motion: Motion) -> tuple[float, float]:
         rounding = max(rounding, _LAST_DIGITS * _EPS * turned)
         k = int(np.argmax(np.abs(np.diff(inside.balance))))
         first, last = inside.t[max(k - 1, 0)], inside.t[min(k + 2, _CLOSELY - 1)]
-    # What is narrow may be passed again and again, and takes its digits every time.
-    return largest, rounding * float(lost.sum() / max(lost.max(), 1e-300))
+    return largest, rounding
 
 
 def rounding_of_energy(motion: Motion, few: np.ndarray) -> float:
