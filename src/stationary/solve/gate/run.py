@@ -123,7 +123,7 @@ def _passed(motion: Motion) -> tuple[float, float]:
 
 
 def _near(motion: Motion, first: float, last: float, endpoint: bool) -> tuple[float, float]:
-    """Return the largest energy between two times, and how it is rounded where most of it is lost."""
+    """Return the largest energy between times, and how it is rounded where most of it is lost."""
     largest = rounding = 0.0
     # Nearer and nearer: what is narrow is passed between two looks.
     for _ in range(_NEARER):
