@@ -257,6 +257,17 @@ def test_a_force_of_an_unknown_constraint_names_the_known_ones(xy):
     )
 
 
+@pytest.mark.parametrize("key", [7, (0, 3), 1.5, "symbol", ("rod", 0), object()])
+def test_an_entry_that_no_multiplier_has_is_refused_by_name(xy, key):
+    x, _ = xy
+    lam = st.statics(pendulum(), start={x: 0.1}).lam
+    assert list(lam) == [lam["rod"]] == [lam[0]]
+    with pytest.raises(st.StatementError) as caught:
+        lam[x if key == "symbol" else key]
+    assert "is no entry of the multipliers.\n  Found an array" in str(caught.value)
+    assert "names: rod.\n  Name" in str(caught.value)
+
+
 def test_a_negative_rate_of_stabilization_is_refused():
     assert_says(
         st.StatementError,

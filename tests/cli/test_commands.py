@@ -384,12 +384,30 @@ def test_what_is_held_all_over_rests_without_eigenvalues(tmp_path, monkeypatch, 
     assert "none: all is held" in capsys.readouterr().out
 
 
-def test_usage_errors_have_the_code_of_a_shell(capsys):
-    assert main([]) == 2
-    for wrong in (["simulat"], ["simulate"], ["simulate", "m.toml", "--method", "Euler"]):
-        with pytest.raises(SystemExit) as caught:
-            main(wrong)
-        assert caught.value.code == 2
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("simulat", "Did you mean 'simulate'?"),
+        ("simulate", "MODEL is missing."),
+        ("simulate m.toml --method Euler", "Known: auto, Taylor, BDF"),
+        ("simulate m.toml --spam 0:1", "Did you mean '--span'?"),
+        ("simulate m.toml --points ten", "--points is not a whole number."),
+        ("simulate m.toml --show -x", "as in --show=-x"),
+        ("simulate m.toml --quiet=2", "--quiet takes no value."),
+        ("new one two", "'two' is nothing that 'stationary new' takes."),
+    ],
+)
+def test_usage_errors_have_three_parts_and_the_code_of_a_shell(typed, words, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(typed.split())
+    said = capsys.readouterr().err
+    assert caught.value.code == 2 and words in said and len(said.splitlines()) == 3
+
+
+def test_a_range_may_begin_below_zero(model, capsys):
+    assert main([]) == 2 and "stationary new" in capsys.readouterr().out
+    code, motion = facts(capsys, "simulate", model, "--span", "-1:1", "--points", "3")
+    assert code == 0 and motion["columns"]["t"] == [-1, 0, 1]
 
 
 # -- the rest -------------------------------------------------------------------------------------

@@ -75,20 +75,37 @@ def test_a_field_is_known_between_its_nodes():
         assert rest[w.diff(X).at(x)] == pytest.approx(place * (4 - place) / 2, rel=1e-9)
 
 
+SPRUNG = """
+coordinates = ["x"]
+[parameters]
+k = 1
+[energies]
+kinetic = "x'^2/2"
+potential = "k*x^2/2"
+"""
 SMALL = 'coordinates = ["x"]\n[energies]\nkinetic = "x\'^2/2"\n[start]\nx = 1\n'
 
 
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
-        (("--span", "1:0"), 2, "--span is empty or reversed"),
-        (("--span", "0:1", "--points", "1"), 2, "2 or more"),
-        (("--span", "0:1", "-o", "folder.csv"), 5, "'folder.csv' cannot be written"),
+        ("simulate --span 1:0", 2, "--span is empty, reversed"),
+        ("simulate --span 0:inf", 2, "without end"),
+        ("simulate --span 0:1 --points 1", 2, "2 or more"),
+        ("simulate --span 0:1 --fps 0", 2, "--fps is out of its range"),
+        ("simulate --span 0:1 -o folder.csv", 5, "'folder.csv' cannot be written"),
+        ("continue --parameter kk --span 0:1", 2, "Did you mean 'k'?"),
+        ("continue --parameter x --span 0:1", 2, "behind --parameter, 'x'"),
+        ("equilibria --within y=0:1", 2, "behind --within, 'y'"),
+        ("linearize --at y=0", 2, "behind --at, 'y'"),
+        ("linearize --at x=nan", 2, "Found 'nan'"),
+        ("weigh --friction -1", 2, "0 or more"),
     ],
 )
 def test_what_was_typed_is_refused_in_three_parts_by_its_own_code(ask, options, code, words):
     Path("folder.csv").mkdir()
-    given, printed = ask("simulate", SMALL, *options)
+    question, *typed = options.split()
+    given, printed = ask(question, SPRUNG, *typed)
     assert given == code and words in printed and len(printed.splitlines()) == 3
 
 

@@ -83,7 +83,7 @@ class Answer:
                 # Equations and derivations keep their lines; brackets in them are no markup.
                 console.print(thing, soft_wrap=True, markup=False)
             else:
-                console.print(thing)
+                console.print(thing, crop=False)
         for path in written:
             console.print(f"[dim]wrote[/dim] {path}", soft_wrap=True)
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from stationary.cli.parser import Parser
+
 CODES = """\
 exit codes:
   0    done
@@ -195,9 +197,9 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
         self._action_max_length = 16
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """Return the parser of the whole command line."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="stationary",
         description="Write the energies, get the mechanics: questions about a model file.",
         epilog=CODES + "\n\nBegin with: stationary new pendulum.toml",

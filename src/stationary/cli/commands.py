@@ -9,10 +9,18 @@ from typing import Any
 import numpy as np
 
 import stationary as st
-from stationary.cli.answer import Answer, Missing, Mistyped
+from stationary.cli.answer import Answer, Missing
 from stationary.cli.motions import SHOWN, coordinates, motion_answer
 from stationary.cli.tables import facts, number, table, write_csv
-from stationary.errors import say
+from stationary.cli.typed import (
+    float_of,
+    given_to,
+    pair_of,
+    range_of,
+    require_names,
+    require_size,
+    state_of,
+)
 
 Command = Callable[[st.Model, Any], Answer]
 ASKED: dict[str, Command] = {}
@@ -36,84 +44,15 @@ def answer(options: Any) -> Answer:
         from stationary.cli import without_model
 
         return getattr(without_model, options.command)(options)
+    if "fps" in options:
+        require_size("fps", options.fps)
     return ASKED[options.command](model_of(options), options)
 
 
 def model_of(options: Any) -> st.Model:
     """Read the model file, with the values that --set gives."""
-    changes = dict(_split(text, "--set") for text in options.changes)
+    changes = dict(pair_of(text, "--set") for text in options.changes)
     return st.load(options.model).changed(changes)
-
-
-def _split(text: str, option: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
-    if not sign or not name.strip() or not value.strip():
-        raise Mistyped(
-            say(
-                f"{option} does not understand '{text}'.",
-                "Expected a name, '=' and a value.",
-                f"Write it as in {option} m=2.",
-            )
-        )
-    return name.strip(), value.strip()
-
-
-def _range(text: str, option: str) -> tuple[float, float]:
-    first, _, last = text.partition(":")
-    try:
-        ends = float(first), float(last)
-    except ValueError:
-        raise Mistyped(
-            say(
-                f"{option} does not understand '{text}'.",
-                "Expected two numbers with ':' between them.",
-                f"Write it as in {option} 0:10.",
-            )
-        ) from None
-    if not ends[0] < ends[1]:
-        raise Mistyped(
-            say(
-                f"{option} is empty or reversed.",
-                f"Found '{text}'.",
-                f"Give the smaller end first, as in {option} 0:10.",
-            )
-        )
-    return ends
-
-
-# What a question asks for by a key.
-_UNTOLD = {
-    "within": "where to look",
-    "parameter": "which parameter moves",
-    "span": "from where to where",
-    "of": "what to bound",
-    "pushes": "what was measured",
-}
-
-
-def _given(model: st.Model, question: str, needed: dict[str, str], **typed: Any) -> dict[str, Any]:
-    """Return what was typed with a question; refuse it if something is missing in the file too."""
-    given = {key: value for key, value in typed.items() if value is not None}
-    for key, least in (("points", 2), ("count", 1), ("step", 0)):
-        if key in given and not (given[key] > 0 and given[key] >= least):
-            raise Mistyped(
-                say(
-                    f"--{key} is too small.",
-                    f"Found {given[key]:g}, expected "
-                    + (f"{least} or more." if least else "more than 0."),
-                    "Give a larger number.",
-                )
-            )
-    for key, option in needed.items():
-        if key not in {**model.questions.get(question, {}), **given}:
-            raise Mistyped(
-                say(
-                    f"'{question}' is not told {_UNTOLD[key]}.",
-                    f"Found neither {option} nor '{key}' in [{question}] of the file.",
-                    f"Add {option}, or {key} = … in a table [{question}] of the file.",
-                )
-            )
-    return given
 
 
 def _few(names: Any) -> str:
@@ -231,7 +170,7 @@ def _rest_columns(
 @command("statics")
 def statics(model: st.Model, options: Any) -> Answer:
     """Find a state of rest."""
-    rest = model.ask("statics", **_given(model, "statics", {}, kind=options.kind))
+    rest = model.ask("statics", **given_to(model, "statics", {}, kind=options.kind))
     known = {"system": model.system.name, **_rest_facts(rest)}
     shown, known_to = list(known["q"].items()), rest.known_to
     if fields := rest.along:
@@ -250,12 +189,13 @@ def statics(model: st.Model, options: Any) -> Answer:
 @command("equilibria")
 def equilibria(model: st.Model, options: Any) -> Answer:
     """Find all states of rest."""
-    typed = dict(_split(text, "--within") for text in options.within)
-    within = {name: _range(text, "--within") for name, text in typed.items()} or None
+    typed = dict(pair_of(text, "--within") for text in options.within)
+    within = {name: range_of(text, "--within") for name, text in typed.items()} or None
+    require_names(model, "--within", typed, "coordinate")
     # Orientations are searched whole.
     boxed = any(not hasattr(c, "rotation") for c in model.system.coordinates)
     needed = {"within": "--within NAME=FROM:TO"} if boxed else {}
-    given = _given(model, "equilibria", needed, within=within)
+    given = given_to(model, "equilibria", needed, within=within)
     rests = model.ask("equilibria", **given)
     head, rows = _rest_columns(model, list(rests))
     few = len(head) - 4 <= 6
@@ -275,9 +215,10 @@ def equilibria(model: st.Model, options: Any) -> Answer:
 @command("linearize")
 def linearize(model: st.Model, options: Any) -> Answer:
     """Linearize about a state of rest."""
-    typed = [_split(text, "--at") for text in options.at]
-    at: Any = {_state(name): _float(value, name) for name, value in typed} or None
-    lin = model.ask("linearize", **_given(model, "linearize", {}, at=at))
+    typed = [pair_of(text, "--at") for text in options.at]
+    at: Any = {state_of(name): float_of(value, name) for name, value in typed} or None
+    require_names(model, "--at", at or (), "coordinate", "velocity")
+    lin = model.ask("linearize", **given_to(model, "linearize", {}, at=at))
     known = {"system": model.system.name, "stability": lin.stability, "states": lin.states,
              "inputs": lin.inputs, "outputs": lin.outputs, "eigenvalues": lin.eigenvalues,
              "frequencies": lin.frequencies, "A": lin.A, "B": lin.B, "C": lin.C,
@@ -304,30 +245,13 @@ def linearize(model: st.Model, options: Any) -> Answer:
     return Answer([shown], known, files)
 
 
-def _state(name: str) -> str:
-    """Write ``x'`` as ``x.dot``."""
-    return name[:-1].rstrip() + ".dot" if name.endswith("'") else name
-
-
-def _float(text: str, name: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise Mistyped(
-            say(
-                f"the value of '{name}' is not a number.",
-                f"Found '{text}'.",
-                "Write a plain number here.",
-            )
-        ) from None
-
-
 @command("continue")
 def continue_(model: st.Model, options: Any) -> Answer:
     """Follow states of rest."""
-    span = _range(options.span, "--span") if options.span else None
+    span = range_of(options.span, "--span") if options.span else None
+    require_names(model, "--parameter", [options.parameter], "parameter")
     needed = {"parameter": "--parameter NAME", "span": "--span FROM:TO"}
-    given = _given(model, "continue", needed, parameter=options.parameter, span=span)
+    given = given_to(model, "continue", needed, parameter=options.parameter, span=span)
     diagram = model.ask("continue", **given)
     shown: list[Any] = [
         table(f"{_name(model)} over {diagram.parameter}",
@@ -368,9 +292,9 @@ def continue_(model: st.Model, options: Any) -> Answer:
 @command("simulate")
 def simulate(model: st.Model, options: Any) -> Answer:
     """Find how it moves."""
-    span = _range(options.span, "--span") if options.span else None
-    given = _given(model, "simulate", {"span": "--span FROM:TO"}, span=span, points=options.points,
-                   method=options.method, step=options.step)  # fmt: skip
+    span = range_of(options.span, "--span") if options.span else None
+    given = given_to(model, "simulate", {"span": "--span FROM:TO"}, span=span,
+                     points=options.points, method=options.method, step=options.step)  # fmt: skip
     expressions = [model.read(text) for text in options.show]
     return motion_answer(model, model.ask("simulate", **given), options, expressions)
 
@@ -378,9 +302,9 @@ def simulate(model: st.Model, options: Any) -> Answer:
 @command("slide")
 def slide(model: st.Model, options: Any) -> Answer:
     """Find how it slides: along a span, or at the start alone."""
-    span = _range(options.span, "--span") if options.span else None
-    given = _given(model, "slide", {}, span=span, points=options.points, method=options.method,
-                   step=options.step)  # fmt: skip
+    span = range_of(options.span, "--span") if options.span else None
+    given = given_to(model, "slide", {}, span=span, points=options.points, method=options.method,
+                     step=options.step)  # fmt: skip
     expressions = [model.read(text) for text in options.show]
     step = model.ask("slide", **given)
     if not isinstance(step, st.Step):
@@ -403,7 +327,7 @@ def slide(model: st.Model, options: Any) -> Answer:
 @command("modes")
 def modes(model: st.Model, options: Any) -> Answer:
     """Find natural frequencies."""
-    modal = model.ask("modes", **_given(model, "modes", {}, count=options.count))
+    modal = model.ask("modes", **given_to(model, "modes", {}, count=options.count))
     rows = [
         [str(k + 1), w, w / (2 * np.pi), g or ""]
         for k, (w, g) in enumerate(zip(modal.frequencies, modal.growth))
@@ -438,7 +362,7 @@ def _lines(bounded: Any) -> list[tuple[str, str]]:
 def bounds(model: st.Model, options: Any) -> Answer:
     """Bound what a part does over all pressures."""
     needed = {"of": "--of WHAT"}
-    typed = _given(model, "bounds", needed, of=options.of, prove=options.prove)
+    typed = given_to(model, "bounds", needed, of=options.of, prove=options.prove)
     ends: st.PressureBounds = model.ask("bounds", **typed)
     known = {"system": model.system.name, "of": ends.of, "low": ends.low, "high": ends.high,
              "status": str(ends.status), "turns": ends.proof.turns, "outer": ends.outer,
@@ -472,7 +396,7 @@ def weigh(model: st.Model, options: Any) -> Answer:
             )
         given["pushes"] = st.Push.from_csv(options.pushes, outline=outline, radius=radius)
     fit: st.FittedPressure = model.ask(
-        "weigh", **_given(model, "weigh", {"pushes": "--pushes FILE.csv"}, **given)
+        "weigh", **given_to(model, "weigh", {"pushes": "--pushes FILE.csv"}, **given)
     )
     known = {"system": model.system.name, "status": str(fit.status), "points": fit.points,
              "weights": fit.weights, "intervals": fit.intervals, "centre": fit.centre,
@@ -492,7 +416,7 @@ def weigh(model: st.Model, options: Any) -> Answer:
 @command("live")
 def live(model: st.Model, options: Any) -> Answer:
     """Write a page in which the system moves."""
-    span = _range(options.span, "--span") if options.span else None
+    span = range_of(options.span, "--span") if options.span else None
     target = Path((options.output or [f"{Path(options.model).stem}.html"])[0])
     options.output = options.output or [str(target)]
     show = {text: model.read(text) for text in options.show}

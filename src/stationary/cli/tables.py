@@ -29,10 +29,14 @@ def table(title: str, head: Sequence[str], rows: Iterable[Sequence[Any]], note: 
     from rich.text import Text
 
     grid = Table(box=box.SIMPLE_HEAD)
+    body = [[e if isinstance(e, str) else number(e) for e in row] for row in rows]
     for k, name in enumerate(head):
-        grid.add_column(Text(name), justify="left" if k == 0 else "right")
-    for row in rows:
-        grid.add_row(*(Text(e) if isinstance(e, str) else Text(number(e)) for e in row))
+        # Heads and sentences are broken between words where a terminal is narrow; nothing is cut.
+        words = [*name.split(" "), *(word for row in body for word in row[k].split(" "))]
+        least = max(map(len, words))
+        grid.add_column(Text(name), justify="left" if k == 0 else "right", min_width=least)
+    for row in body:
+        grid.add_row(*map(Text, row))
     # A title of a table is no wider than the table; a line of its own is.
     above = [Text(title, style="bold")] if title else []
     return Group(*above, grid, *([Text(note, style="dim")] if note else []))

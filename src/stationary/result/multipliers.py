@@ -11,6 +11,10 @@ from stationary.errors import StatementError, unknown
 from stationary.model.layout import Layout, Rows
 
 
+class NoEntry(StatementError, IndexError):
+    """There is no such entry; whoever walks over an array stops at it."""
+
+
 class Multipliers(np.ndarray):
     """Multipliers as an array (…, rows) that also takes names of constraints as keys.
 
@@ -64,7 +68,14 @@ class Multipliers(np.ndarray):
 
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, str):
-            return np.asarray(self)[key]
+            try:
+                return np.asarray(self)[key]
+            except (IndexError, TypeError, ValueError):
+                raise NoEntry(
+                    f"{repr(key)[:60]} is no entry of the multipliers.",
+                    f"Found an array of shape {self.shape}; names: {', '.join(self.keys())}.",
+                    "Name a constraint, or index it as an array.",
+                ) from None
         places, hidden = self.places(key), self.layout.multipliers - len(self.layout.stated)
         if hidden:
             before = np.searchsorted(self.layout.stated, places)
