@@ -560,3 +560,30 @@ def test_a_limit_at_which_a_whole_family_rests_is_reached(stiffness):
     (branch,) = st.continuation(springs, parameter=mu, span=(0, 2)).branches
     assert sorted(branch.parameter)[:1] == [0.0] and branch[x] == pytest.approx(1.0)
     assert "no point" not in branch.status.message
+
+
+# -- two at once -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("small", "unit"), [(1e-3, 1.0), (1e-5, 1e-9), (1e-7, 1.0)])
+def test_two_special_points_within_one_step_are_both_found(small, unit):
+    u = x / unit - 0.37
+    # µ = u³ − ε u turns at u² = ε/3, and comes back by less than a step.
+    twice = st.System(potential=u**4 / 4 - small * u**2 / 2 - mu * u)
+    start = {x: -0.6 * unit}
+    folds = st.continuation(twice, parameter=mu, span=(-1, 1.2), start=start, params={mu: -0.9})
+    size = 2 * small / 3 * np.sqrt(small / 3)
+    assert kinds(folds) == ["fold", "fold"]
+    assert only(folds, "fold") == pytest.approx([-size, size], rel=1e-5)
+    # A stiffness, and a damping, that are negative over 2 √ε.
+    lost, sides = (mu - 0.37) ** 2 - small, [0.37 - np.sqrt(small), 0.37 + np.sqrt(small)]
+    x0 = x / unit
+    column = st.System(potential=lost * x0**2 / 2 + x0**4 / 4)
+    swing = st.System(
+        kinetic=x0.diff(x) ** 2 * x.dot**2, potential=x0**2,
+        dissipation=lost * x0.diff(x) ** 2 * x.dot**2,
+    )  # fmt: skip
+    for system, kind in ((column, "pitchfork"), (swing, "hopf")):
+        diagram = st.continuation(system, parameter=mu, span=(0, 1))
+        assert kinds(diagram) == [kind] * 2
+        assert only(diagram, kind) == pytest.approx(sides, abs=1e-7)

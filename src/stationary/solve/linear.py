@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
-from scipy.linalg import lapack, qr, svd
+from scipy.linalg import lapack, qr, solve_triangular, svd
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from stationary.derive.elimination_order import saddle_order
@@ -144,16 +144,19 @@ def orthonormal(Z: np.ndarray) -> np.ndarray:
 
 
 def tangent_basis(A: Any, lengths: np.ndarray | None = None) -> np.ndarray:
-    """Return an orthonormal basis of the motions that rows A leave free, one per column."""
+    """Return a basis of the motions that rows A leave free, one per column.
+
+    It is orthonormal in units of lengths.
+    """
     m, n = A.shape
     if not m:
-        return np.eye(n)
+        return np.eye(n) if lengths is None else np.diag(lengths)
     scaled, _, columns = _scaled(A, lengths)
     # Orthogonal triangles with pivoting: a tenth of the work of singular values.
     Q, R, _ = qr(scaled.T, pivoting=True, check_finite=False)
     sizes = np.abs(np.diag(R))
     rank = int(np.sum(sizes > _RANK * sizes.max(initial=0.0)))
-    return Q[:, rank:] if lengths is None else orthonormal(columns[:, None] * Q[:, rank:])
+    return columns[:, None] * Q[:, rank:]
 
 
 def independent_rows(A: Any, lengths: np.ndarray | None = None) -> np.ndarray:
@@ -346,14 +349,49 @@ class Saddle:
         return values[order], vectors[:, order]
 
     @cached_property
+    def _on_tangent(self) -> tuple[np.ndarray, np.ndarray]:
+        """An orthonormal basis of the null space of A, and H over it, each entry to its own digits.
+
+        Metres and nanometres differ by many powers of ten, and so do the entries.
+
+        References
+        ----------
+        A. J. Cox, N. J. Higham, Stability of Householder QR factorization for weighted least
+        squares problems, in: Numerical Analysis 1997.
+        """
+        Z = tangent_basis(self.A, self.lengths)
+        if not Z.shape[1] or self.lengths is None or np.all(self.lengths == self.lengths[0]):
+            Z = Z / (1.0 if self.lengths is None or not Z.size else self.lengths[0])
+            return Z, Z.T @ (self.H @ Z)
+        # The longest moves first: rows and columns then keep their own digits.
+        _, R, order = qr(
+            Z[np.argsort(-self.lengths)], mode="economic", pivoting=True, check_finite=False
+        )
+        Z = Z[:, order]
+        back = solve_triangular(R, Z.T @ (self.H @ Z), trans=1, check_finite=False)
+        return (
+            solve_triangular(R, Z.T, trans=1, check_finite=False).T,
+            solve_triangular(R, back.T, trans=1, check_finite=False),
+        )
+
+    @cached_property
     def tangent_eigenvalues(self) -> tuple[np.ndarray, np.ndarray]:
         """All eigenvalues of H on the null space of A, and vectors."""
-        Z = tangent_basis(self.A, self.lengths)
-        reduced = Z.T @ (self.H @ Z)
+        Z, reduced = self._on_tangent
         if not np.all(np.isfinite(reduced)):
             return np.empty(0), np.empty((self.n, 0))
         values, vectors = np.linalg.eigh((reduced + reduced.T) / 2)
         return values, Z @ vectors
+
+    @property
+    def graded_eigenvalues(self) -> np.ndarray:
+        """Eigenvalues of H on the null space of A, each to its own digits."""
+        reduced = self._on_tangent[1]
+        if not np.all(np.isfinite(reduced)):
+            return np.empty(0)
+        # Small entries first, the upper half, and no vectors: so the least lose nothing.
+        reduced = (reduced + reduced.T) / 2
+        return graded_eigenvalues(reduced, np.linalg.eigvalsh(reduced, UPLO="U"))
 
     def _few(self, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the smallest eigenvalues by inverse iteration, each verified."""

@@ -11,16 +11,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.linalg import svd
 
 from stationary.result.status import Status
+from stationary.solve.continuation.corrector import (
+    FIRST,
+    MOST_CORRECTIONS,
+    AbstractCorrector,
+    ended,
+    slope_of,
+    without,
+)
 from stationary.solve.continuation.equilibrium_curve import AbstractCurve
+from stationary.solve.continuation.roots import dip_of, root_of
+from stationary.solve.continuation.trails import Mark, Trail, distance, joined
 from stationary.solve.linear import null_rows
-from stationary.solve.newton import Ending, iterated
+from stationary.solve.newton import iterated
 from stationary.solve.progress import Progress
 
-# The first, the longest and the shortest step, in the scaled variables.
-FIRST, _LONGEST, _SHORTEST = 1e-3, 4e-2, 1e-9
+# The longest and the shortest step, in the scaled variables.
+_LONGEST, _SHORTEST = 4e-2, 1e-9
 
 # A step may turn the tangent by at most this (cosine): more, and it may have left its branch.
 _TURN = 0.94
@@ -35,47 +44,19 @@ _CROSSED = 1e-6
 # Beyond this distance from the start steps grow with it, and there a branch has left for infinity.
 _WIDE, _AWAY = 4.0, 1e3
 
-# Newton's steps inside a corrector, and the count that leaves the step as it is.
-_MOST_CORRECTIONS, _GOOD_CORRECTIONS = 8, 3
+# Points this near to one another are one: the parameter, and the place, which of folds is found
+# more exactly than of crossings.
+_SAME_VALUE, _SAME_PLACE = 1e-6, {"fold": 1e-6}
+
+# The count of a corrector's steps that leaves the step as it is.
+_GOOD_CORRECTIONS = 3
 
 # Bound on the work: branches.
 _MOST_BRANCHES = 24
 
 
-@dataclass(frozen=True)
-class Trail:
-    """One branch of a curve, point by point.
-
-    Attributes
-    ----------
-    points : ndarray
-        Unknowns and the parameter, one point per row.
-    growing, unclear : ndarray of int
-        Number of growing modes at each, and of those whose rate is rounding.
-    status : Status
-        Why it ends.
-    """
-
-    points: np.ndarray
-    growing: np.ndarray
-    unclear: np.ndarray
-    status: Status
-
-    def __len__(self) -> int:
-        return len(self.points)
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A point where something happens: "fold", "pitchfork", "branch" or "hopf"."""
-
-    kind: str
-    z: np.ndarray
-    frequency: float | None = None
-
-
 @dataclass
-class Follower:
+class Follower(AbstractCorrector):
     """The branches of a curve, followed from point to point, with what happens on the way.
 
     Parameters
@@ -104,10 +85,10 @@ class Follower:
         progress = Progress(f"continuation over {self.curve.parameter}")
         waiting = [(z, tangent), (z, -tangent)]
         halves: list[Trail] = []
-        self.free = self._families(z, tangent)
+        self.free = self.families(z, tangent)
         if self._singular(z, tangent):
             self._branch_point(z, tangent, waiting)
-        elif _slope(tangent) < _LEVEL:
+        elif slope_of(tangent) < _LEVEL:
             self._note("fold", z)
         try:
             while waiting and len(self.trails) < _MOST_BRANCHES:
@@ -122,7 +103,7 @@ class Follower:
                     waiting.pop(0)
                     halves.append(trail)
                 if len(halves) == 2:
-                    self.trails[:] = [self._told(_joined(halves[0], halves[1]))]
+                    self.trails[:] = [self._told(joined(halves[0], halves[1]))]
                 elif len(halves) > 2 and len(trail) > 1:
                     self.trails.append(self._told(trail, begins=True))
         except KeyboardInterrupt:
@@ -136,10 +117,11 @@ class Follower:
         """Follow one branch in one direction; return it and the branches that start from it."""
         low, high = (edge / self.curve.scale[-1] for edge in self.curve.span)
         self.free = np.empty((0, len(z)))
-        self.free = self._families(z, tangent)
+        self.free = self.families(z, tangent)
         step = FIRST
         trail, counts, side_branches = [z], [self.curve.growing(z)], []
-        tangents = [tangent]
+        tangents, tests = [tangent], [self._tests(z, tangent, counts[0])]
+
         status = Status("points", "reached the bound on points")
         home = z.copy()
         while len(trail) < self.most_points:
@@ -187,9 +169,10 @@ class Follower:
             z, tangent = new, ahead
             trail.append(z)
             tangents.append(tangent)
+            self._look_back(trail, tangents, counts, tests, side_branches)
             progress.show(float(np.clip(z[-1], low, high) - low))
             begin = self.curve.written_near(home, z)
-            near = _distance(np.array(trail[-2:]), begin) < 0.3 * step
+            near = distance(np.array(trail[-2:]), begin) < 0.3 * step
             # An orientation may come back with the other sign, and sets out from there with it.
             signs = self.curve.kinematics.signs(home, z)
             if len(trail) > 12 and near and tangent @ (signs * tangents[0]) > 0.7:
@@ -204,6 +187,7 @@ class Follower:
                 step = min(1.5 * step, _LONGEST * max(1.0, reach / _WIDE))
             elif corrections > 5:
                 step /= 1.5
+        self._look_back(trail, tangents, counts, tests, side_branches, ended=True)
         points = np.array(trail) * self.curve.scale
         # Exactly, where a limit of the span is meant; and what is zero but for its rounding.
         for edge in (*self.curve.span, 0.0):
@@ -289,7 +273,7 @@ class Follower:
         if corrected is not None:
             return corrected[0]
         # Where the limit leaves a whole family at rest, no correction is unique, nor needed.
-        return guess if self._on_curve(guess) else None
+        return guess if self.on_curve(guess) else None
 
     # -- special points ---------------------------------------------------------------------------
 
@@ -299,45 +283,119 @@ class Follower:
         False if branches would have to cross between them and do not: the step has jumped from one
         to another, as past the fold that a small imperfection makes of a pitchfork.
         """
-        length = float(tangent @ (new - old))
+        length, at = self._inside(old, new, tangent)
         if length <= 0:
             return True
-
-        def at(s: float) -> np.ndarray:
-            share = s / length
-            corrected = self.correct(old + share * (new - old), tangent)
-            return old + share * (new - old) if corrected is None else corrected[0]
-
         ahead, (before, after) = self.tangent(new, tangent), counts
         crossed = self.crossing(old, tangent) * self.crossing(new, tangent) < 0
         if crossed:
-            root = _root(lambda s: self.crossing(at(s), tangent), length)
+            root = root_of(lambda s: self.crossing(at(s), tangent), length)
             if root is not None and not self._branch_point(at(root), tangent, leaving):
                 return False
-        elif tangent[-1] * ahead[-1] < 0 and max(_slope(tangent), _slope(ahead)) > _LEVEL:
+        elif tangent[-1] * ahead[-1] < 0 and max(slope_of(tangent), slope_of(ahead)) > _LEVEL:
             # A branch that stands upright goes neither way.
-            root = _root(lambda s: self.tangent(at(s), tangent)[-1], length)
+            root = root_of(lambda s: self.tangent(at(s), tangent)[-1], length)
             if root is not None:
                 self._note("fold", at(root))
         elif abs(after[0] - before[0]) > 1 and (index := self._passed(old, new)) is not None:
             # Two modes at once: the determinant touches zero and does not change its sign.
-            root = _root(lambda s: self.curve.stiffnesses(at(s))[index], length)
+            root = root_of(lambda s: self.curve.stiffnesses(at(s))[index], length)
             if root is not None:
                 self._branch_point(at(root), tangent, leaving)
         swinging = min(before[2], after[2]) > 1e-3 * max(before[2], after[2], 1e-300)
         if abs(after[0] - before[0]) == 2 and swinging and not crossed:
             if min(abs(before[1]), abs(after[1])) > 1e-9 * max(before[2], after[2]):
-                root = _root(lambda s: self.curve.growing(at(s))[1], length)
+                root = root_of(lambda s: self.curve.growing(at(s))[1], length)
             else:
                 # Without damping two frequencies meet before they leave the axis.
                 count = before[0]
-                root = _root(
+                root = root_of(
                     lambda s: 1.0 if self.curve.growing(at(s))[0] == count else -1.0, length
                 )
             if root is not None:
                 point = at(root)
                 self._note("hopf", point, self.curve.growing(point)[2])
         return True
+
+    def _tests(self, z: np.ndarray, tangent: np.ndarray, counts: Sequence) -> np.ndarray:
+        """Return what changes its sign at a fold, at a branch point and at a Hopf point.
+
+        What is rounding is no number.
+        """
+        slope, rate = tangent[-1], counts[1]
+        return np.array([
+            slope if abs(slope) > _LEVEL else np.nan,
+            self.crossing(z, tangent),
+            rate if 1e-9 * counts[2] < abs(rate) < np.inf else np.nan,
+        ])  # fmt: skip
+
+    def _look_back(
+        self, trail: list, tangents: list, counts: list, tests: list, leaving: list,
+        ended: bool = False,
+    ) -> None:  # fmt: skip
+        """Look for two points at once in the steps behind, where a test comes near to zero.
+
+        Its sign is the same at both ends of a step that passes both.
+        """
+        k = len(tests)
+        tests.extend(map(self._tests, trail[k:], tangents[k:], counts[k:]))
+        if ended and len(trail) > 1:
+            steps, some = [len(trail) - 1], np.abs(tests[-1]) < np.abs(tests[-2])
+        elif len(trail) == 2:
+            steps, some = [1], np.abs(tests[0]) < np.abs(tests[1])
+        elif len(trail) > 2:
+            before, here, after = np.abs(tests[-3:])
+            steps, some = [len(trail) - 1, len(trail) - 2], (here < before) & (here < after)
+        else:
+            return
+        for i in steps:
+            for which in np.flatnonzero(some & (tests[i - 1] * tests[i] > 0)):
+                if self._passed_twice(trail, tangents, counts, tests, i, int(which), leaving):
+                    break
+
+    def _passed_twice(
+        self, trail, tangents, counts, tests, i: int, which: int, leaving: list
+    ) -> bool:
+        """Part a step where a test has the other sign inside of it, and locate what is there."""
+        old, new, tangent = trail[i - 1], trail[i], tangents[i - 1]
+        length, at = self._inside(old, new, tangent)
+        if length <= 0:
+            return False
+
+        def test(s: float) -> float:
+            z = at(s)
+            ahead = self.tangent(z, tangent)
+            value = self._tests(z, ahead, self.curve.growing(z))[which] / abs(tests[i][which])
+            # A determinant itself: its root has no parabola at a zero.
+            return float(np.sign(value) * abs(value) ** len(z) if which == 1 else value)
+
+        inside = dip_of(test, length)
+        if inside is None:
+            return False
+        z = at(inside)
+        middle, ahead = self.curve.growing(z), self.tangent(z, tangent)
+        for one, other, way, ends in (
+            (old, z, tangent, (counts[i - 1], middle)), (z, new, ahead, (middle, counts[i]))
+        ):  # fmt: skip
+            self._between(one, other, way, ends, leaving)
+        for every, new_one in zip(
+            (trail, tangents, counts, tests), (z, ahead, middle, self._tests(z, ahead, middle))
+        ):
+            every.insert(i, new_one)
+        return True
+
+    def _inside(
+        self, old: np.ndarray, new: np.ndarray, tangent: np.ndarray
+    ) -> tuple[float, Callable[[float], np.ndarray]]:
+        """Return the length of a step, and the curve along it."""
+        length = float(tangent @ (new - old))
+
+        def at(s: float) -> np.ndarray:
+            share = s / length
+            corrected = self.correct(old + share * (new - old), tangent)
+            return old + share * (new - old) if corrected is None else corrected[0]
+
+        return length, at
 
     def _passed(self, old: np.ndarray, new: np.ndarray) -> int | None:
         """Return which stiffness goes through zero, if an even number of them does."""
@@ -357,7 +415,7 @@ class Follower:
         z = self._polished(z)
         _, J = self.curve.values(z)
         # Rows are of order one: at a crossing J has lost a rank to many more digits than these.
-        if not self._on_curve(z) or np.linalg.svd(J, compute_uv=False)[-1] > _CROSSED:
+        if not self.on_curve(z) or np.linalg.svd(J, compute_uv=False)[-1] > _CROSSED:
             return False
         # The null space of J: one direction is the branch itself, the others leave it.
         plane = null_rows(np.vstack([J, self.free]), _CROSSED, least=2)
@@ -368,7 +426,7 @@ class Follower:
             along = plane.T @ (plane @ tangent)
             along /= np.linalg.norm(along)
             ways = without(plane, along)
-        kinds = [min(_slope(way), _slope(along)) < _SYMMETRIC for way in ways]
+        kinds = [min(slope_of(way), slope_of(along)) < _SYMMETRIC for way in ways]
         if self._note("pitchfork" if all(kinds) else "branch", z):
             for way in ways:
                 leaving += [(z, way), (z, -way)]
@@ -393,8 +451,8 @@ class Follower:
 
         psi = null_rows(self.curve.values(z)[1].T, 0.0, least=1)[0]
         both, _, _ = iterated(
-            np.append(z, psi), step, lambda both, move: _ended(both[:n], move[:n]),
-            most=_MOST_CORRECTIONS,
+            np.append(z, psi), step, lambda both, move: ended(both[:n], move[:n]),
+            most=MOST_CORRECTIONS,
         )  # fmt: skip
         there = both[:n]
         near = np.abs(there - z).max() < _LONGEST
@@ -430,7 +488,7 @@ class Follower:
         n, scale = self.curve.n, self.curve.scale
         for known in self.marks:
             apart = np.abs(self.curve.kinematics.difference(known.z / scale, w))
-            if apart[-1] < 1e-6 and apart[:n].max(initial=0.0) < 1e-4:
+            if apart[-1] < _SAME_VALUE and apart[:n].max(initial=0.0) < _SAME_PLACE.get(kind, 1e-4):
                 return False
         self.marks.append(Mark(kind, w * scale, frequency))
         return True
@@ -445,153 +503,6 @@ class Follower:
         for trail in self.trails:
             points = (trail.points / self.curve.scale)[:, some]
             target = self.curve.written_near(probe[0][some], points, some)
-            if _distance(points, target) < 0.5 * FIRST:
+            if distance(points, target) < 0.5 * FIRST:
                 return True
         return False
-
-    # -- onto the curve and along it --------------------------------------------------------------
-
-    def _families(self, w: np.ndarray, tangent: np.ndarray) -> np.ndarray:
-        """Return directions in which a branch can be moved and still rests, one per row.
-
-        They are null directions a little further along it, too: at a crossing there are more.
-        """
-
-        def step(place: np.ndarray) -> np.ndarray:
-            F, J = self.curve.values(place)
-            K = np.vstack([J, tangent])
-            return place - np.linalg.lstsq(K, np.append(F, 0.0), rcond=1e-10)[0]
-
-        place, _, _ = iterated(w + 10 * FIRST * tangent, step, most=_MOST_CORRECTIONS)
-        _, J = self.curve.values(place)
-        plane = null_rows(J, 1e-9)
-        if len(plane) < 2:
-            return np.empty((0, len(w)))
-        # What is left of the null space without the branch itself.
-        ahead = plane.T @ (plane @ tangent)
-        return np.array(without(plane, ahead / np.linalg.norm(ahead)))
-
-    def bordered(self, J: np.ndarray, tangent: np.ndarray) -> np.ndarray:
-        """Border J with the tangent and with free directions: regular at folds and in families."""
-        f = len(self.free)
-        if not f:
-            return np.vstack([J, tangent])
-        right = np.vstack([self.free.T[:-1] * 1.0, np.zeros((1 + f, f))])[: len(J) + 1 + f]
-        left = np.vstack([J, tangent, self.free])
-        return np.hstack([left, right])
-
-    def solved(self, J: np.ndarray, tangent: np.ndarray, known: np.ndarray) -> np.ndarray | None:
-        """Solve the bordered system, or return None where it is singular."""
-        K = self.bordered(J, tangent)
-        try:
-            solution = np.linalg.solve(K, np.append(known, np.zeros(len(self.free))))
-        except np.linalg.LinAlgError:
-            return None
-        return solution[: len(tangent)] if np.all(np.isfinite(solution)) else None
-
-    def correct(self, z: np.ndarray, tangent: np.ndarray) -> tuple[np.ndarray, int] | None:
-        """Newton's method onto the curve, in the plane across the tangent."""
-        anchor = z
-
-        def step(z: np.ndarray) -> np.ndarray | None:
-            F, J = self.curve.values(z)
-            if not np.all(np.isfinite(F)):
-                return None
-            # Border with the tangent: at a fold ∂F/∂(q, λ) is singular, the bordered matrix is not.
-            move = self.solved(J, tangent, -np.append(F, tangent @ (z - anchor)))
-            return None if move is None else z + move
-
-        z, count, ending = iterated(z, step, _ended, most=_MOST_CORRECTIONS)
-        if ending is Ending.TOO_MANY_STEPS:
-            good = self._on_curve(z)
-        else:
-            good = ending is Ending.BALANCED
-        return (z, count) if good else None
-
-    def _on_curve(self, z: np.ndarray) -> bool:
-        return self.curve.missed(z) <= 1e-10 + 64 * np.spacing(np.abs(z).max())
-
-    def tangent(self, z: np.ndarray, before: np.ndarray | None) -> np.ndarray:
-        """Return the unit tangent of the curve, in the direction of the one before."""
-        _, J = self.curve.values(z)
-        if before is None:
-            # At a branch point there is a plane of directions: take that of the parameter.
-            plane = null_rows(np.vstack([J, self.free]), 1e-9, least=1)
-            along = plane[-1]
-            if len(plane) > 1 and max(map(_slope, plane)) > 1e-6:
-                along = plane.T @ plane[:, -1]
-                along /= np.linalg.norm(along)
-            return along if along[-1] >= 0 else -along
-        along = self.solved(J, before, np.append(np.zeros(len(J)), 1.0))
-        if along is None:
-            along = null_rows(np.vstack([J, self.free]), 0.0, least=1)[0]
-        along = along / np.linalg.norm(along)
-        return along if along @ before >= 0 else -along
-
-    def crossing(self, z: np.ndarray, tangent: np.ndarray) -> float:
-        """Return a number that changes sign where another branch crosses: det of the border."""
-        _, J = self.curve.values(z)
-        sign, size = np.linalg.slogdet(self.bordered(J, tangent))
-        # The root keeps the zero and the sign, and tames the size.
-        return float(sign * np.exp(np.clip(size / len(tangent), -200, 200)))
-
-
-def _ended(z: np.ndarray, move: np.ndarray) -> bool:
-    """Tell whether a step is one of last digits: of the scaled variables, or of where they are."""
-    return bool(np.all(np.abs(move) <= 1e-13 + 4 * np.spacing(np.abs(z))))
-
-
-def _slope(direction: np.ndarray) -> float:
-    """Return which share of a direction is along the parameter."""
-    return float(abs(direction[-1]) / np.linalg.norm(direction))
-
-
-def without(plane: np.ndarray, along: np.ndarray) -> list[np.ndarray]:
-    """Return an orthonormal basis of a plane without one direction."""
-    rest = plane - np.outer(plane @ along, along)
-    _, sizes, rows = svd(rest, full_matrices=False)
-    return [row for row, size in zip(rows, sizes) if size > 0.5]
-
-
-def _distance(points: np.ndarray, target: np.ndarray) -> float:
-    """Return the distance of a point from a polygon; it may be given anew for every corner."""
-    if len(points) < 2:
-        return float(np.linalg.norm(points - target, axis=1).min(initial=np.inf))
-    start, leg = points[:-1], np.diff(points, axis=0)
-    target = np.broadcast_to(target, points.shape)[:-1]
-    length = np.maximum((leg**2).sum(axis=1), 1e-300)
-    share = np.clip(((target - start) * leg).sum(axis=1) / length, 0, 1)
-    return float(np.linalg.norm(start + share[:, None] * leg - target, axis=1).min())
-
-
-def _root(f: Callable[[float], float], length: float) -> float | None:
-    """Return where a test function passes through zero along a step."""
-    low, high = f(0.0), f(length)
-    if low == 0.0:
-        return 0.0
-    if not low * high < 0:
-        return None
-    # Imported where it is used: SciPy's optimizers take longer to load than this package.
-    from scipy.optimize import brentq
-
-    return float(brentq(f, 0.0, length, xtol=1e-14, rtol=8.9e-16))
-
-
-def _joined(one: Trail, other: Trail) -> Trail:
-    """Join the two halves of the branch on which the start lies."""
-    if "closed" in (one.status, other.status):
-        return one if one.status == "closed" else other
-    message = "; ".join(dict.fromkeys([other.status.message, one.status.message]))
-    if message == one.status.message:
-        message += ", both ways"
-    # The end that is not at a limit of the span is the one to look at.
-    status = Status(str(other.status if one.status == "span" else one.status), message)
-    if len(other) < 2:
-        return replace(one, status=status)
-
-    return Trail(
-        np.vstack([other.points[::-1], one.points[1:]]),
-        np.concatenate([other.growing[::-1], one.growing[1:]]),
-        np.concatenate([other.unclear[::-1], one.unclear[1:]]),
-        status,
-    )

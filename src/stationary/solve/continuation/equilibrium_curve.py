@@ -358,13 +358,13 @@ class EquilibriumCurve(AbstractCurve):
     def _rates(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return growth rates, and how far rounding may have moved each."""
         _, J, M, D = self._all(w * self.scale)
-        Z = tangent_basis(J[self.n :, : self.n])
+        Z = tangent_basis(J[self.n :, : self.n], self.scale[: self.n])
         return rates_of(*(Z.T @ X @ Z for X in (J[: self.n, : self.n], M, D)))
 
     def stiffnesses(self, w: np.ndarray) -> np.ndarray:
         """Return the eigenvalues of the stiffness on the tangent space, in ascending order."""
         _, J = self.raw(w * self.scale)
-        Z = tangent_basis(J[self.n :, : self.n])
+        Z = tangent_basis(J[self.n :, : self.n], self.scale[: self.n])
         K = Z.T @ J[: self.n, : self.n] @ Z
         return np.linalg.eigvalsh((K + K.T) / 2)
 

@@ -14,10 +14,8 @@ from stationary.lower.rounding import rounding_of_matrix
 from stationary.solve.linear import (
     SOFTEST,
     Saddle,
-    graded_eigenvalues,
     independent_rows,
     shared_multipliers,
-    tangent_basis,
 )
 
 # Beyond this many operations it is not looked what rounding leaves of each: it takes too long.
@@ -156,12 +154,10 @@ class AbstractPoint(ABC):
             S = sparse.diags(unit)
             H, A = (S @ saddle.H @ S).tocsc(), (saddle.A @ S).tocsc()
             saddle = Saddle(H, A, lengths=self.search.metric / unit)
-        values = saddle.smallest[0]
-        if self._alike or not saddle.dense or self.inertia[1:] != (0, 0):
-            return values
-        # Of a minimum in metres and radians: one by one as exact as the stiffnesses it is made of.
-        Z = tangent_basis(saddle.A, saddle.lengths)
-        return graded_eigenvalues(Z.T @ (saddle.H @ Z), values)
+        if self._alike or not saddle.dense:
+            return saddle.smallest[0]
+        # In metres and radians: one by one as exact as the stiffnesses it is made of.
+        return saddle.graded_eigenvalues
 
     @cached_property
     def _unclear(self) -> np.ndarray:

@@ -127,7 +127,7 @@ def _judged(
     skew = damped and abs(D - D.T).max() > _NONE * abs(D).max()
     if len(q) > _ALL_RATES_UP_TO:
         return _judged_large(D, minimum, damped, skew)
-    Z = tangent_basis(A)
+    Z = tangent_basis(A, rest.moves(q))
     if not Z.shape[1] and minimum is not None:
         return _by_energy(minimum, Stability.STABLE)
     reduced = [Z.T @ X.toarray() @ Z for X in (K, M, D)]
