@@ -117,3 +117,13 @@ def test_redundant_constraints_have_no_closed_form_and_it_is_said():
         lambda: equations(twice).multipliers,
     )
     assert "not determined" in equations(twice).explain()
+
+
+@pytest.mark.parametrize("kinetic", [0, 1, 2])
+def test_without_inertia_there_is_no_closed_form_and_a_derivation_all_the_same(kinetic):
+    x, y = st.coordinates("x y")
+    T = [sp.S.Zero, x.dot**2 / 2, (x.dot + y.dot) ** 2 / 2][kinetic]
+    eq = st.equations(st.System(kinetic=T, potential=y, constraints=[x**2 + y**2 - 1]))
+    assert "some motion has no inertia" in eq.explain()
+    with pytest.raises(st.DerivationError, match="no closed form"):
+        _ = eq.multipliers

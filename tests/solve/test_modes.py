@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import eigvalsh
 
 import stationary as st
 
@@ -155,3 +156,30 @@ def test_lengths_beside_angles_keep_their_digits_in_every_unit(unit):
     found = st.modes(bob, at={y: -unit})
     np.testing.assert_allclose(found.frequencies, np.sqrt(9.81 / 1.001), rtol=1e-13)
     np.testing.assert_allclose(found.shapes[0][0] / found.shapes[0][2], unit, rtol=1e-13)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6, 1e12])
+def test_what_nothing_pushes_beside_what_swings_has_the_frequency_zero(unit):
+    # A cart without a spring that carries a pendulum: ω² = 0 and (m1 + m2) g / (m1 l).
+    x, theta = st.coordinates("x theta")
+    bob = (x + unit * st.sin(theta) / 2, -unit * st.cos(theta) / 2)
+    cart = st.particle(1.0, at=(x, 0)) + st.particle(0.2, at=bob, gravity=9.81 * unit)
+    modes = st.modes(cart)
+    assert modes.frequencies[0] == 0 and modes.residual < 1e-5
+    np.testing.assert_allclose(modes.frequencies[1], np.sqrt(1.2 * 9.81 / 0.5), rtol=1e-12)
+    assert abs(modes.shapes[0][1]) < 1e-12 * abs(modes.shapes[1][1])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_motion_that_no_spring_resists_is_counted(seed):
+    rng = np.random.default_rng(seed)
+    n, free = 5, seed + 1
+    q = st.coordinates("q0:5")
+    M, G = rng.standard_normal((n, n)), rng.standard_normal((n - free, n))
+    M = M @ M.T + np.eye(n)
+    kinetic = sum(M[i, j] * q[i].dot * q[j].dot for i in range(n) for j in range(n)) / 2
+    pulls = [sum(g * c for g, c in zip(row, q)) for row in G]
+    modes = st.modes(st.System(kinetic=kinetic, potential=1e4 * sum(e**2 for e in pulls) / 2))
+    assert np.sum(modes.frequencies == 0) == free and modes.stable
+    exact = eigvalsh(1e4 * G @ np.linalg.solve(M, G.T))
+    np.testing.assert_allclose(modes.frequencies[free:] ** 2, exact, rtol=1e-9)

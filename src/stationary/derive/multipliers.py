@@ -85,12 +85,24 @@ def _bent(term, e: sp.Expr, eq: Equations) -> sp.Expr:
     return tidy(unaccelerated(once, eq.coordinates))
 
 
+def _require_inertia(pivot: sp.Expr) -> None:
+    if vanishes(pivot):
+        refuse(
+            "the multipliers have no closed form: some motion has no inertia.",
+            "Found that M has no inverse.",
+            "Use st.statics or st.simulate: rest.lam and motion.lam have their values.",
+        )
+
+
 def _inverse(M: sp.Matrix, right: sp.Matrix) -> sp.Matrix:
     """Return M⁻¹ times the columns on the right, by elimination; M is positive definite."""
     if M.is_diagonal():
+        for i in range(M.rows):
+            _require_inertia(M[i, i])
         return sp.Matrix(*right.shape, lambda i, j: right[i, j] / M[i, i])
     n, rows = M.rows, [list(row) for row in M.row_join(right).tolist()]
     for k in range(n):
+        _require_inertia(rows[k][k])
         for i in (i for i in range(n) if i != k and rows[i][k] != 0):
             share = rows[i][k] / rows[k][k]
             rows[i] = [_short(a - share * b) for a, b in zip(rows[i], rows[k])]

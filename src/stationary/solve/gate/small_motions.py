@@ -34,6 +34,7 @@ def modes_hold(modes: Modes, u: np.ndarray, lam: np.ndarray, rtol: float) -> lis
     C = numeric(balance, "damping")(*at)[0]
     C = (C - C.T) / 2
     A = numeric(balance, "limits")(*at)[1].tocsr()[: balance.rows]
+    moves = equal_moves(M.diagonal())
     left, allowed, off, size = [], [], [], []
     for square, phi in zip(modes.squares, modes.vectors):
         push, inertia, parts = K @ phi, square * (M @ phi), stiff @ np.abs(phi)
@@ -44,8 +45,9 @@ def modes_hold(modes: Modes, u: np.ndarray, lam: np.ndarray, rtol: float) -> lis
             forces = forces + 1j * np.emath.sqrt(square) * (C @ phi) / largest
         work = np.linalg.norm(push / largest) + np.linalg.norm(inertia / largest)
         work = max(work, _RIGID * np.linalg.norm(parts / largest))
+        rounded = np.linalg.norm(stiff @ shape_rounding(phi, moves) / largest)
         left.append(np.linalg.norm(_beside(A, forces)))
-        allowed.append(rtol * work)
+        allowed.append(rtol * work + rounded)
         off.append(np.linalg.norm(A @ phi))
         steepest = np.sqrt(A.multiply(A).sum(axis=1).max()) if balance.rows else 0.0
         size.append(rtol * max(steepest * np.linalg.norm(phi), 1e-300))
@@ -56,6 +58,18 @@ def modes_hold(modes: Modes, u: np.ndarray, lam: np.ndarray, rtol: float) -> lis
     if balance.rows:
         claims += measured("a shape obeys the constraints:", np.array(off), np.array(size), names)
     return claims
+
+
+def equal_moves(mass: np.ndarray) -> np.ndarray:
+    """Return moves of the coordinates that weigh alike: lengths beside angles have other digits."""
+    roots = np.sqrt(np.where(mass > 0, mass, 0.0))
+    usual = np.median(roots[roots > 0]) if np.any(roots > 0) else 1.0
+    return 1 / np.where(roots > 0, roots, usual)
+
+
+def shape_rounding(phi: np.ndarray, moves: np.ndarray) -> np.ndarray:
+    """Return by how much a shape may be rounded: as the largest of its moves, every one."""
+    return 16 * np.finfo(float).eps * np.max(np.abs(phi) / moves, initial=0.0) * moves
 
 
 def _beside(A, forces: np.ndarray) -> np.ndarray:

@@ -23,6 +23,7 @@ from stationary.solve.gate.claims import passed
 from stationary.solve.gate.constraints import constraints
 from stationary.solve.gate.finding import Finding, worst
 from stationary.solve.gate.slopes import require_slopes
+from stationary.solve.gate.small_motions import equal_moves, shape_rounding
 from stationary.solve.gate.state import State
 from stationary.solve.inertia import require_system
 from stationary.solve.linear import Saddle, independent_rows, tangent_basis
@@ -222,10 +223,7 @@ class _Problem:
     @property
     def _moves(self) -> np.ndarray:
         """Moves of the coordinates that weigh alike: lengths beside angles have other digits."""
-        mass = self.M.diagonal()
-        roots = np.sqrt(np.where(mass > 0, mass, 0.0))
-        usual = np.median(roots[roots > 0]) if np.any(roots > 0) else 1.0
-        return 1 / np.where(roots > 0, roots, usual)
+        return equal_moves(self.M.diagonal())
 
     @property
     def _free(self) -> np.ndarray:
@@ -235,7 +233,7 @@ class _Problem:
     def residual(self, squares: np.ndarray, vectors: np.ndarray) -> float:
         """Return the largest relative residual of the eigenproblem."""
         free = self._free if self.m and self.n <= _DENSE_UP_TO else None
-        worst = 0.0
+        worst, moves = 0.0, self._moves
         for square, phi in zip(squares, vectors):
             w = np.emath.sqrt(square)
             push, inertia, parts = self.K @ phi, square * (self.M @ phi), self.parts @ np.abs(phi)
@@ -245,22 +243,29 @@ class _Problem:
             if self.turns:
                 left = left + 1j * w * (self.C @ phi) / size
             if free is not None:
-                push, inertia, parts = (self._moves * x for x in (push, inertia, parts))
+                push, inertia, parts = (moves * x for x in (push, inertia, parts))
                 left = free.T @ left
             elif self.m:
                 saddle, nothing = Saddle(sparse.eye(self.n, format="csc"), self.A), np.zeros(self.m)
                 real, imaginary = (saddle.solve(x, nothing)[0] for x in (left.real, left.imag))
                 left = real + 1j * imaginary
             scale = np.linalg.norm(push / size) + np.linalg.norm(inertia / size)
-            # A rigid motion has no forces to compare with: those of its parts are its scale.
+            # A rigid motion has no forces to compare with: those of its parts are its scale, and
+            # those that rounding of its shape makes.
+            rounded = self.parts @ shape_rounding(phi, moves)
+            if free is not None:
+                rounded = moves * rounded
             scale = max(scale, 1e-6 * np.linalg.norm(parts / size))
+            scale = max(scale, 1e6 * np.linalg.norm(rounded / size))
             worst = max(worst, float(np.linalg.norm(left) / max(scale, 1e-300)))
         return worst
 
     def floor(self, vectors: np.ndarray) -> np.ndarray:
-        """Return by how much rounding of the stiffness may change the ω² of each shape."""
-        sizes = np.abs(vectors)
-        return np.finfo(float).eps * np.sum(sizes * (self.parts @ sizes.T).T, axis=1)
+        """Return by how much rounding, of the stiffness and of each shape, may change its ω²."""
+        sizes, eps = np.abs(vectors), np.finfo(float).eps
+        rounded = np.array([shape_rounding(phi, self._moves) for phi in sizes])
+        own, other = ((x * (self.parts @ x.T).T).sum(axis=1) for x in (sizes, rounded))
+        return eps * own + other
 
     # -- vibration --------------------------------------------------------------------------------
 
@@ -486,7 +491,28 @@ def _dense(K: np.ndarray, M: np.ndarray, count: int) -> tuple[np.ndarray, np.nda
     except np.linalg.LinAlgError:
         return eigh(K, M, subset_by_index=(0, count - 1))
     squares, z = 1 / inverse[::-1] - shift, z[:, ::-1]
-    return squares, z / np.sqrt(np.sum(z * (M @ z), axis=0))
+    return _unpushed(K, M, squares, z / np.sqrt(np.sum(z * (M @ z), axis=0)))
+
+
+def _unpushed(
+    K: np.ndarray, M: np.ndarray, squares: np.ndarray, z: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return ω² and vectors where those of motions that nothing pushes are found among themselves.
+
+    A shift leaves them as much as it is rounded by itself. One step of the inverse from beside
+    zero takes from their shapes what is stiff, and the small problem on what they span tells the
+    rest: its ω² are off by the square of what shapes are off by.
+    """
+    moves = equal_moves(M.diagonal())
+    near = 64 * len(K) * np.finfo(float).eps * np.abs(moves[:, None] * K * moves).max()
+    slow = np.abs(squares) <= near
+    try:
+        shapes = np.linalg.solve(K + 16 * near * M, M @ z[:, slow]) if slow.any() else z[:, slow]
+        own, turn = eigh(shapes.T @ K @ shapes, shapes.T @ M @ shapes)
+    except np.linalg.LinAlgError:
+        return squares, z
+    squares[slow], z[:, slow] = own, shapes @ turn
+    return squares, z
 
 
 def _signed(vectors: np.ndarray) -> np.ndarray:
