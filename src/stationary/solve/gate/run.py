@@ -114,23 +114,17 @@ def _passed(motion: Motion) -> tuple[float, float]:
     """
     lost = np.abs(np.diff(motion.balance))
     k = int(np.argmax(lost))
-    # What is integrated again up to an end ends elsewhere, by its own rounding; it may be the end
-    # at which something narrow is.
-    looks = [_near(motion, motion.t[k], motion.t[k + 1], end) for end in (True, False)]
-    largest, rounding = np.max(looks, axis=0).tolist()
-    # What is narrow may be passed again and again, and takes its digits every time.
-    return largest, rounding * float(lost.sum() / max(lost.max(), 1e-300))
-
-
-def _near(motion: Motion, first: float, last: float, endpoint: bool) -> tuple[float, float]:
-    """Return the largest energy between times, and how it is rounded where most of it is lost."""
+    first, last = motion.t[k], motion.t[k + 1]
     largest = rounding = 0.0
     # Nearer and nearer: what is narrow is passed between two looks.
     for _ in range(_NEARER):
         if last - first <= _CLOSELY * np.spacing(abs(last)):
             break
         try:
-            inside: Any = motion.at(np.linspace(first, last, _CLOSELY, endpoint=endpoint))
+            times = np.linspace(first, last, _CLOSELY)
+            # What is integrated again up to the end ends elsewhere, by its own rounding.
+            times[-1] = np.nextafter(last, first)
+            inside: Any = motion.at(times)
         except BlowUp:
             break
         arguments = (inside.t[None, :], inside.q.T, inside.v.T, inside.u.T, inside.params)
@@ -141,7 +135,8 @@ def _near(motion: Motion, first: float, last: float, endpoint: bool) -> tuple[fl
         rounding = max(rounding, _LAST_DIGITS * _EPS * turned)
         k = int(np.argmax(np.abs(np.diff(inside.balance))))
         first, last = inside.t[max(k - 1, 0)], inside.t[min(k + 2, _CLOSELY - 1)]
-    return largest, rounding
+    # What is narrow may be passed again and again, and takes its digits every time.
+    return largest, rounding * float(lost.sum() / max(lost.max(), 1e-300))
 
 
 def rounding_of_energy(motion: Motion, few: np.ndarray) -> float:
