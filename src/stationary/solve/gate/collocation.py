@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.polynomial import legendre
 
@@ -21,6 +23,13 @@ _LEFT_OUT, _EASY = 0.05, 1e-3
 
 # So many steps lead through a way that can be integrated in this manner.
 _MOST_STEPS = 12
+
+
+@cache
+def gauss(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return nodes between 0 and 1 and their parts of a mean."""
+    x, weights = legendre.leggauss(count)
+    return (x + 1) / 2, weights / 2
 
 
 def _method() -> tuple[np.ndarray, np.ndarray, np.ndarray]:

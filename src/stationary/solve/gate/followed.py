@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from stationary.lower.many_states import at_states
-from stationary.solve.gate.collocation import continued
+from stationary.solve.gate.collocation import continued, gauss
 from stationary.solve.gate.finding import Finding, measured
 from stationary.solve.integrators.bdf import anew
 from stationary.solve.motion.ode import Ode, Piece
@@ -17,9 +17,12 @@ from stationary.solve.motion.stabilize import roots_of_masses, sizes
 # A step may be off by so many tolerances: estimates of errors are no bounds.
 _TOLERANCES = 4.0
 
-# Rates at so many nodes are integrated together, if they are evenly apart, and otherwise; a step
-# that can be looked into has so many inside.
-_WINDOW, _UNEVEN, _INSIDE = 12, 8, 6
+# Rates at so many nodes are integrated together, if they are evenly apart, and otherwise.
+_WINDOW, _UNEVEN = 12, 8
+
+# Where rates of a step that can be looked into are taken, its middle first, and what they count.
+_MIDDLE_FIRST = [2, 0, 1, 3, 4]
+_INSIDE, _COUNT = (x[_MIDDLE_FIRST] for x in gauss(5))
 
 # Nodes are as far apart as each other up to this part.
 _EVEN = 1e-6
@@ -34,8 +37,9 @@ _WAYS, _ROUNDING = 2, 16.0
 # Where more than this part of the steps is in doubt, all are.
 _OFTEN = 0.125
 
-# So many steps are integrated together, fewer one by one.
-_SEVERAL = 4
+# So many steps are integrated together, fewer one by one, and those one by one that are so much
+# longer than what moves fastest there.
+_SEVERAL, _STIFF = 4, 10.0
 
 
 def followed(ode: Ode, begin: np.ndarray, piece: Piece) -> tuple[int, Finding] | None:
@@ -54,29 +58,36 @@ def followed(ode: Ode, begin: np.ndarray, piece: Piece) -> tuple[int, Finding] |
     tolerance = ode.rtol * np.maximum(far[1:], far[:-1]) + ode.atol * size
     allowed, off = _TOLERANCES * tolerance, np.zeros_like(tolerance)
     look = _Nodes(ode, t, y) if piece.middles is None else _Steps(ode, piece, y)
-    doubtful, close = _beyond(look.missed, allowed), look.missed
-    if len(doubtful):
-        allowed[doubtful] += _rounding(ode, t, y, doubtful)
-        doubtful = doubtful[_beyond(look.missed[doubtful], allowed[doubtful])]
-    if len(doubtful) > _OFTEN * len(off):
+    missed, stiff = look.missed, np.zeros(len(off), dtype=bool)
+
+    def beyond(some: np.ndarray) -> np.ndarray:
+        return some[_beyond(np.abs(missed[some]), allowed[some])]
+
+    some = beyond(np.arange(len(off)))
+    if len(some) > _OFTEN * len(off):
         # What one look misses in so many steps may hide what it finds in another.
-        doubtful = np.arange(len(off))
-    if len(doubtful):
-        close = look.closely(doubtful, allowed[doubtful])
-        wrong = _beyond(close, allowed[doubtful])
-        doubtful, close = doubtful[wrong], close[wrong]
-    if len(doubtful):
-        other = partial(_anew, ode, t, known=(size, origin), tolerance=tolerance)
-        there = other(doubtful, y[doubtful])
-        off[doubtful] = np.abs(y[doubtful + 1] - there)
+        some = np.arange(len(off))
+    if len(some):
+        missed[some] = look.closely(some)
+        some = beyond(some)
+    if len(some):
+        allowed[some] += _rounding(ode, t, y, some)
+        some = beyond(some)
+    if len(some):
+        missed[some], stiff[some] = _settled(ode, t, y, some, missed[some], tolerance[some])
+        some = beyond(some)
+    if len(some):
+        other = partial(_anew, ode, t, stiff=stiff, known=(size, origin), tolerance=tolerance)
+        there = other(some, y[some])
+        off[some] = np.abs(y[some + 1] - there)
         # Where many steps lie between two nodes, and rates at these tell little, one tolerance at
         # the first may be more at the second.
-        unclear = np.abs(close - off[doubtful]) > off[doubtful] / 2
-        within = off[doubtful] <= allowed[doubtful]
+        unclear = np.abs(np.abs(missed[some]) - off[some]) > off[some] / 2
+        within = off[some] <= allowed[some]
         wrong = np.flatnonzero(~np.all(within, axis=1) & np.all(within | unclear, axis=1))
-        for signs in (1.0, (-1.0) ** np.arange(y.shape[1])) if len(wrong) else ():
-            some = doubtful[wrong]
-            spread = np.abs(other(some, y[some] + signs * tolerance[some]) - there[wrong])
+        some, there = some[wrong], there[wrong]
+        for signs in (1.0, (-1.0) ** np.arange(y.shape[1])) if len(some) else ():
+            spread = np.abs(other(some, y[some] + signs * tolerance[some]) - there)
             allowed[some] = np.maximum(allowed[some], _TOLERANCES * np.nan_to_num(spread))
     # It goes on from where it was, and ends where it says.
     off[0] = np.maximum(off[0], np.abs(y[0] - begin))
@@ -116,23 +127,24 @@ def _rounding(ode: Ode, t: np.ndarray, y: np.ndarray, some: np.ndarray) -> np.nd
 
 
 def _settled(
-    ode: Ode, t: np.ndarray, y: np.ndarray, h: np.ndarray, off: np.ndarray, allowed: np.ndarray
-) -> np.ndarray:
-    """Return what states are off by, from what their changes miss of the integrals of rates.
+    ode: Ode, t: np.ndarray, y: np.ndarray, some: np.ndarray, missed: np.ndarray, unit: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what some states are off by, from what changes miss of integrals, and what is stiff.
 
     Where a motion is stiff, rates are errors of states many times over.
     """
-    n, wrong = ode.kernel.states, _beyond(np.abs(off), allowed)
-    if not len(wrong) or n > _SLOPED or not np.all(np.isfinite(off)):
-        return np.abs(off)
-    slopes = at_states(ode.kernel.slopes, t[wrong], y[wrong], ode.p)
-    slopes = slopes.reshape(-1, n, n).transpose(0, 2, 1)
+    n = ode.kernel.states
+    if n > _SLOPED or not np.all(np.isfinite(missed)):
+        return missed, np.zeros(len(some), dtype=bool)
+    h, middle = (t[some + 1] - t[some])[:, None, None], (y[some] + y[some + 1]) / 2
+    slopes = at_states(ode.kernel.slopes, t[some] + h[:, 0, 0] / 2, middle, ode.p)
+    slopes = h * slopes.reshape(-1, n, n).transpose(0, 2, 1)
+    stiff = (np.abs(slopes) * unit[:, None, :]).sum(axis=2) > _STIFF * unit
     try:
-        matrices = np.eye(n) - h[wrong, None, None] / 2 * slopes
-        off[wrong] = np.linalg.solve(matrices, off[wrong, :, None])[:, :, 0]
+        missed = np.linalg.solve(np.eye(n) - slopes / 2, missed[:, :, None])[:, :, 0]
     except np.linalg.LinAlgError:
         pass
-    return np.abs(off)
+    return missed, np.any(stiff, axis=1)
 
 
 class _Steps:
@@ -142,36 +154,30 @@ class _Steps:
         assert piece.middles is not None
         self.ode, self.piece, self.y, self.h = ode, piece, y, np.diff(piece.t)
         states, rates = (x[: len(self.h)] for x in piece.middles())
-        f = at_states(ode.kernel.rhs, piece.t[:-1] + self.h / 2, states, ode.p)
-        self.middles = states
-        self.missed = np.abs(self.h[:, None] * (f - rates))
+        self.f = at_states(ode.kernel.rhs, piece.t[:-1] + self.h / 2, states, ode.p)
+        self.missed = self.h[:, None] * (rates - self.f)
 
-    def closely(self, some: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    def closely(self, some: np.ndarray) -> np.ndarray:
         """Return what changes miss of the integrals of rates, in some steps."""
-        ode, h = self.ode, self.h[some]
-        x, weights = np.polynomial.legendre.leggauss(_INSIDE)
-        times = (self.piece.t[some, None] + h[:, None] * (x + 1) / 2).ravel()
-        f = at_states(ode.kernel.rhs, times, self.piece.evaluate(times), ode.p)
-        led = h[:, None] / 2 * (weights @ f.reshape(len(some), _INSIDE, -1))
-        off = self.y[some + 1] - self.y[some] - led
-        return _settled(ode, self.piece.t[some] + h / 2, self.middles[some], h, off, allowed)
+        h, parts = self.h[some, None], _INSIDE[1:]
+        times = (self.piece.t[some, None] + h * parts).ravel()
+        f = at_states(self.ode.kernel.rhs, times, self.piece.evaluate(times), self.ode.p)
+        led = _COUNT[0] * self.f[some] + _COUNT[1:] @ f.reshape(len(some), len(parts), -1)
+        return self.y[some + 1] - self.y[some] - h * led
 
 
 class _Nodes:
     """Nodes of which only states are known."""
 
     def __init__(self, ode: Ode, t: np.ndarray, y: np.ndarray):
-        self.ode, self.t, self.y, self.h = ode, t, y, np.diff(t)
-        even = np.ptp(self.h) <= _EVEN * self.h[0]
-        means = _even(len(t)) if even else _weights(t, _UNEVEN)
+        h = np.diff(t)
+        means = _even(len(t)) if np.ptp(h) <= _EVEN * h[0] else _weights(t, _UNEVEN)
         led = means @ at_states(ode.kernel.rhs, t, y, ode.p)
-        self._off = np.diff(y, axis=0) - self.h[:, None] * led
-        self.missed = np.abs(self._off)
+        self.missed = np.diff(y, axis=0) - h[:, None] * led
 
-    def closely(self, some: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-        """Return what some states are off by, from what changes miss."""
-        h, middle = self.h[some], (self.y[some] + self.y[some + 1]) / 2
-        return _settled(self.ode, self.t[some] + h / 2, middle, h, self._off[some], allowed)
+    def closely(self, some: np.ndarray) -> np.ndarray:
+        """Return the same: there is nothing else to look at."""
+        return self.missed[some]
 
 
 @lru_cache
@@ -181,27 +187,30 @@ def _even(count: int) -> sparse.csr_array:
 
 def _weights(t: np.ndarray, most: int) -> sparse.csr_array:
     """Return the matrix that makes of rates at nodes their means over each interval."""
-    count = len(t)
-    window, k = min(most, count), np.arange(count - 1)
+    count, window = len(t), min(most, len(t))
+    k = np.arange(count - 1)
     every = np.clip(k - window // 2 + 1, 0, count - window)[:, None] + np.arange(window)
     x = (t[every] - t[k][:, None]) / np.diff(t)[:, None]
-    unit, orders = np.abs(x).max(axis=1)[:, None], np.arange(window)
-    powers = (x / unit)[:, None, :] ** orders[:, None]
-    moments = (1 / unit) ** orders / (orders + 1)
-    parts = np.linalg.solve(powers, moments[:, :, None]).ravel()
-    rows = np.arange(0, len(parts) + 1, window)
-    return sparse.csr_array((parts, every.ravel(), rows), shape=(count - 1, count))
+    apart = x[:, :, None] - x[:, None, :]
+    apart[:, np.arange(window), np.arange(window)] = 1.0
+    inside, part = gauss((window + 1) // 2)
+    # Lagrange's polynomials in the interval, where no node is.
+    far = inside[:, None] - x[:, None, :]
+    means = np.einsum("g,kg,kgi->ki", part, far.prod(axis=2), 1 / far) / apart.prod(axis=2)
+    rows = np.arange(0, means.size + 1, window)
+    return sparse.csr_array((means.ravel(), every.ravel(), rows), shape=(count - 1, count))
 
 
 def _anew(
-    ode: Ode, t: np.ndarray, some: np.ndarray, y: np.ndarray,
+    ode: Ode, t: np.ndarray, some: np.ndarray, y: np.ndarray, *, stiff: np.ndarray,
     known: tuple[np.ndarray, np.ndarray], tolerance: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
     """Return where some steps end that begin with states, by other methods than made them."""
-    ends = np.full_like(y, np.nan)
-    if len(some) >= _SEVERAL:
-        ends = continued(ode, t[some], t[some + 1], y, tolerance[some])
+    ends, several = np.full_like(y, np.nan), np.flatnonzero(~stiff[some])
+    if len(several) >= _SEVERAL:
+        these = some[several]
+        ends[several] = continued(ode, t[these], t[these + 1], y[several], tolerance[these])
     for i in np.flatnonzero(~np.all(np.isfinite(ends), axis=1)):
         begin, until = t[some[i] : some[i] + 2].tolist()
-        ends[i] = anew(ode, begin, y[i], until, known)
+        ends[i] = anew(ode, begin, y[i], until, known, bool(stiff[some[i]]))
     return ends

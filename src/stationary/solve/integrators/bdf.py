@@ -332,14 +332,15 @@ def _run(
 
 
 def anew(
-    ode: Ode, t: float, y: np.ndarray, until: float, known: tuple[np.ndarray, np.ndarray]
-) -> np.ndarray:
+    ode: Ode, t: float, y: np.ndarray, until: float, known: tuple[np.ndarray, np.ndarray],
+    stiff: bool,
+) -> np.ndarray:  # fmt: skip
     """Return where a state leads by other formulas than those of a step: Adams' where they can.
 
-    They have no smaller errors where a motion is stiff, and take for ever: there it is backward
+    They have no smaller errors where a motion is `stiff`, and take for ever: there it is backward
     differentiation, by steps of its own. What neither reaches is no number. Sizes are `known`.
     """
-    for formula, most in (("adams", _LAST_STEPS), ("bdf", _MOST_STEPS)):
+    for formula, most in (("adams", _LAST_STEPS), ("bdf", _MOST_STEPS))[stiff:]:
         way = (0.0, 1.0), t, until - t, y
         states, _ = _run(
             ode, *way, implicit=False, most=most, share=_ANEW, known=known, formula=formula

@@ -366,7 +366,10 @@ def shortened(piece: Piece, t: float, y: np.ndarray) -> Piece:
     def middles() -> tuple[np.ndarray, np.ndarray]:
         assert piece.middles is not None
         states, rates = (x[: len(times) - 1].copy() for x in piece.middles())
-        rates[-1] = np.nan if t not in piece.t else rates[-1]
+        if t not in piece.t:
+            # What is left of a step has another middle, where nothing tells the rate.
+            states[-1] = piece.evaluate((times[-2:-1] + t) / 2)[0]
+            rates[-1] = np.nan
         return states, rates
 
     steps = max(1, round(piece.steps * (len(times) - 1) / (len(piece.t) - 1)))
