@@ -237,7 +237,7 @@ def test_a_motion_is_known_inside_its_span_only(motion):
     assert_says(
         st.StatementError,
         "the motion is not known at that time.\n"
-        "  Found array(2.), expected times from 0 to 1.\n"
+        "  Found 2.0, expected times from 0 to 1.\n"
         "  Give times inside the span, or simulate a longer one.",
         lambda: motion.at(2.0),
     )

@@ -156,7 +156,11 @@ def test_joints_keep_their_names_damp_and_mimic():
     assert q.name == "shoulder_pan"
     assert model.params == {"g": 9.81}
     assert model.system.dissipation == 0.35 * q.dot**2
-    assert len(model.system.parts) == 1
+    # A link without a shape is seen where its mass is.
+    assert [(p.name, p.shape is None) for p in model.system.parts] == [
+        ("upper", False),
+        ("tool", True),
+    ]
     inertia = st.compile(model.system).mass([0.3]).toarray()[0, 0]
     # The tool turns at one less two times the rate, and a metre away.
     assert inertia == pytest.approx(0.1 + 2 * 0.5**2 + 1 + 0.1, rel=1e-14)

@@ -208,3 +208,9 @@ def test_parts_are_given_in_a_list_or_a_tuple():
         st.System(potential=x, parts=kind([st.Part("particle", kind([(x, 0)]))])) for kind in kinds
     )
     assert one.parts == other.parts
+
+
+def test_a_rod_has_no_negative_length(xyz):
+    x, y, _ = xyz
+    with pytest.raises(st.StatementError, match="the length of a rod is negative.\n  Found -2"):
+        st.rod((0, 0), (x, y), -2)

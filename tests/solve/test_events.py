@@ -218,6 +218,7 @@ def test_a_ball_bounces_with_less_and_less_speed(method, atol):
     first = np.sqrt(2 / 9.81)
     exact = first * (1 + 2 * np.append(0, np.cumsum(0.8 ** np.arange(1, 6))))
     np.testing.assert_allclose(motion.events["bounce"], exact, rtol=0, atol=10 * atol)
+    assert "events          bounce 6×\n" in str(motion)
     # Each bounce takes 1 − 0.8² of the energy.
     assert motion.energy[-1] == pytest.approx(9.81 * 0.64**6, abs=100 * atol)
     assert motion.residual["energy"] < 100 * atol

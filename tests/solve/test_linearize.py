@@ -439,6 +439,9 @@ def test_a_linear_system_goes_to_python_control():
     assert made.input_labels == ["F"] and made.state_labels == list(lin.states)
     assert made.output_labels == ["x", "theta"]
     assert np.linalg.matrix_rank(control.ctrb(made.A, made.B)) == 4
+    free = st.linearize(st.System(kinetic=x.dot**2 / 2, potential=x**2), at={x: 0}).to_control()
+    assert sorted(free.poles().imag) == pytest.approx([-np.sqrt(2), np.sqrt(2)])
+    assert free.input_labels == ["none"] and not free.B.any()
 
 
 def test_a_large_system_linearizes_on_its_tangent():

@@ -235,6 +235,11 @@ def _body(robot: Robot, link: Any) -> None:
         rows = [[float(x) for x in row] for row in (spread + spread.T) / 2]
         moving = rigid(sp.Float(inertial.mass), rows, frame, tuple(origin[:3, 3]), gravity)
         robot.terms.append(moving)
+        if not any(_shape(visual.geometry) for visual in link.visuals or ()):
+            # A link without a shape is seen where its mass is.
+            axes = tuple(zip(*frame.matrix))
+            drawn = Part("solid", (frame.point(tuple(origin[:3, 3])), *axes), name=link.name)
+            robot.terms.append(System(parts=(drawn,)))
     for visual in link.visuals or ():
         shape = _shape(visual.geometry)
         if shape is not None:

@@ -164,7 +164,12 @@ def rod(P: Any, Q: Any, length: Any, *, name: str = "") -> System:
     rod: sqrt(x**2 + y**2) - 2 = 0
     """
     P, Q = _ends((P, Q), "a rod")
-    gap = _distance(P, Q) - expression(length, "the length of a rod")
+    length = expression(length, "the length of a rod")
+    if length.is_negative:
+        raise StatementError(
+            "the length of a rod is negative.", f"Found {length}.", "Give a length above zero."
+        )
+    gap = _distance(P, Q) - length
     return System(
         constraints=[Constraint(gap, name=name or None)],
         parts=(Part("rod", (P, Q), name=name or None),),

@@ -320,7 +320,10 @@ def stage(figure: Any, drawn: Scene) -> Any:
     if drawn.dimension == 3:
         axes = figure.add_subplot(projection="3d", proj_type="persp", focal_length=1.6)
         axes.view_init(elev=20, azim=-60)
-        axes.set_box_aspect(drawn.high - drawn.low, zoom=0.85)
+        size = drawn.high - drawn.low
+        # What stands tall leaves room below for the words of its axes.
+        tall = float(size[2] / np.linalg.norm(size))
+        axes.set_box_aspect(size, zoom=0.85 * min(1.0, 0.72 / tall))
         axes.set(xlim=_pair(drawn, 0), ylim=_pair(drawn, 1), zlim=_pair(drawn, 2))
         axes.set(xlabel="$x$ (m)", ylabel="$y$ (m)", zlabel="$z$ (m)")
         axes.tick_params(labelsize="small", pad=0)

@@ -29,8 +29,8 @@ def plot(surface: LimitSurface) -> Any:
             F[..., 0], F[..., 1], F[..., 2], facecolors=colours, rstride=1, cstride=1,
             linewidth=0.2, edgecolor="white", antialiased=True,
         )  # fmt: skip
-        axes.set_xlabel("force along x")
-        axes.set_ylabel("force along y")
+        axes.set_xlabel("force along x", labelpad=6)
+        axes.set_ylabel("force along y", labelpad=8)
         axes.set_zlabel("moment")
         for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
             axis.set_major_locator(MaxNLocator(3))

@@ -172,12 +172,12 @@ class Equilibrium(AbstractShown):
 
     def __repr__(self) -> str:
         layout = self.graph.layout
-        names = [
-            f"{layout.name(i)} = {written(x, known_to=off)}"
-            for i, (x, off) in enumerate(zip(self.q[:8], self.known_to))
-        ]
-        name = self.system.name or "a system"
+        names = [f"{layout.name(i)} = {written(x, known_to=off)}"
+                 for i, (x, off) in enumerate(zip(self.q[:8], self.known_to))]  # fmt: skip
         more = " …" if len(self.q) > 8 else ""
+        if fields := self.along:
+            names, more = [f"{e} = {written(x)}" for e, x in fields.items()], ""
+        name = self.system.name or "a system"
         energy = (
             "none: the loads have no potential" if self.energy is None else written(self.energy)
         )

@@ -231,7 +231,8 @@ class Motion(AbstractInertial):
         return Instant(self)
 
     def __repr__(self) -> str:
-        return self._first_lines("Motion") + self._balance_text() + self._digits_text()
+        first = self._first_lines("Motion") + self._events_text()
+        return first + self._balance_text() + self._digits_text()
 
     def _digits_text(self) -> str:
         large = self.steps * self.y.shape[1] > _SECOND_RUN_UP_TO

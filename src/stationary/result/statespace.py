@@ -102,7 +102,10 @@ class StateSpace(AbstractShown):
         return show("state space", "plot")(self, name)
 
     def to_control(self):
-        """Return the same as a `control.StateSpace`."""
+        """Return the same as a `control.StateSpace`.
+
+        It knows no systems without an input: those get one, ``"none"``, that moves nothing.
+        """
         try:
             import control  # pyright: ignore[reportMissingImports]  # an extra
         except ImportError:
@@ -112,9 +115,10 @@ class StateSpace(AbstractShown):
                 "Run: pip install 'stationary[control]'",
             )
             raise MissingExtra(message) from None
+        B, D = (X if self.inputs else np.zeros((len(X), 1)) for X in (self.B, self.D))
         return control.ss(
-            self.A, self.B, self.C, self.D, states=list(self.states),
-            inputs=list(self.inputs) or None, outputs=list(self.outputs),
+            self.A, B, self.C, D, states=list(self.states), inputs=list(self.inputs) or ["none"],
+            outputs=list(self.outputs),
         )  # fmt: skip
 
     def _point(self) -> str:

@@ -358,7 +358,7 @@ class Touched(AbstractInertial):
     def __repr__(self) -> str:
         kinds = {k: sum(c.kind == k for c in self.changes) for k in dict.fromkeys(
             c.kind for c in self.changes)}  # fmt: skip
-        counted = ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "none"
+        counted = ", ".join(f"{kind} {count}×" for kind, count in kinds.items()) or "none"
         evidence = {k: v for k, v in self.residual.items() if k not in ("energy", "R", "Rdot")}
         # What is rounding beside the energies at work is nothing.
         least = 4 * np.finfo(float).eps * np.abs(self._energies[:, :2]).max(initial=0.0)
@@ -367,6 +367,7 @@ class Touched(AbstractInertial):
         )
         return (
             self._first_lines("Motion")
+            + self._events_text()
             + self._balance_text()
             + f"\n  changes         {counted}"
             + f"\n  friction took   {heat:.6g}, impacts {struck:.6g}"

@@ -343,7 +343,7 @@ class AbstractMotion(AbstractShown):
         if times.ndim != 1 or not times.size or not np.all(inside):
             raise StatementError(
                 "the motion is not known at that time.",
-                f"Found {np.asarray(t)!r}, expected times from {first:g} to {last:g}.",
+                f"Found {str(t)[:60]}, expected times from {first:g} to {last:g}.",
                 "Give times inside the span, or simulate a longer one.",
             )
         order = np.argsort(times, kind="stable")
@@ -465,6 +465,13 @@ class AbstractInertial(AbstractMotion):
     def energy(self) -> np.ndarray:
         """The energy q̇·∂T/∂q̇ − T + U over time; it is T + U where T is quadratic in q̇."""
         return self._energies[:, 2]
+
+    def _events_text(self) -> str:
+        """Say how often each event happened."""
+        names = getattr(self.events, "names", (None,) * len(self.events))
+        counted = [f"{name or f'events[{k}]'} {len(times)}×"
+                   for k, (name, times) in enumerate(zip(names, self.events))]  # fmt: skip
+        return f"  events          {', '.join(counted)}\n" if counted else ""
 
     def _since(self, jumps: Any) -> np.ndarray:
         """Return the sum of pairs (time, energy) up to every time."""
