@@ -62,11 +62,11 @@ def test_a_start_at_rest_where_motions_part_is_refused(method):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_random_parallelogram_turns_over_and_over(seed):
-    """Any ratio of its sides, any size: the angle obeys the pendulum's equation throughout."""
+    """Any ratio of its sides and masses, any size: the angle obeys the pendulum's equation."""
     rng = np.random.default_rng(seed)
     unit = 10.0 ** rng.uniform(-3, 3)
     crank, base = unit * rng.uniform(0.5, 2, 2)
-    m1, m2, g = *rng.uniform(0.5, 2, 2), 9.81
+    m1, m2, g = *rng.uniform(0.5, 2, 2) * (1, 100.0**-seed), 9.81
     x, y, z, w = st.coordinates("x y z w")
     linkage = (
         st.particle(m1, at=(x, y), gravity=g)
@@ -160,7 +160,10 @@ def test_a_slider_crank_of_equal_rods_passes_under_its_pivot(method):
 )
 @pytest.mark.parametrize("seed", [pytest.param(0, marks=pytest.mark.slow), 1, 2])
 def test_a_loop_in_angles_turns_over_and_over(method, seed):
-    """Flat, the row of lengths vanishes altogether; the cranks obey the pendulum's equation."""
+    """Flat, the row of lengths vanishes altogether; the cranks obey the pendulum's equation.
+
+    The coupler may be as light as it likes: what holds it is small, and no less determined.
+    """
     rng = np.random.default_rng(seed)
     unit, mass = (1.0, 1e-6, 1e6)[seed], (1.0, 1e-9, 1e9)[seed]
     crank, base, g = unit * rng.uniform(0.5, 2), unit * rng.uniform(0.5, 2), (0.0, 1.0, 0.3)[seed]
@@ -168,9 +171,9 @@ def test_a_loop_in_angles_turns_over_and_over(method, seed):
     loop = [
         crank * f(p) + base * f(r) - crank * f(q) - end for f, end in ((st.cos, base), (st.sin, 0))
     ]
-    inertia = mass * crank**2
+    inertia, coupler = mass * crank**2, (0.3, 1e-6, 0.01)[seed]
     linkage = st.System(
-        kinetic=inertia * (p.dot**2 + q.dot**2 + 0.3 * r.dot**2) / 2,
+        kinetic=inertia * (p.dot**2 + q.dot**2 + coupler * r.dot**2) / 2,
         potential=inertia * g * (st.sin(p) + st.sin(q)),
         constraints=loop,
     )
@@ -182,7 +185,7 @@ def test_a_loop_in_angles_turns_over_and_over(method, seed):
     found = st.simulate(linkage, span=(0, 5), start=start, points=21, method=method)
     assert expected[a][-1] > 3 * np.pi
     for angle in (p, q):
-        np.testing.assert_allclose(found[angle], expected[a], rtol=0, atol=1e-7)
+        np.testing.assert_allclose(found[angle], expected[a], rtol=0, atol=1e-9)
     np.testing.assert_allclose(found[r], 0, atol=1e-8)
 
 

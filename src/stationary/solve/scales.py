@@ -151,6 +151,34 @@ def scales_of(
     )
 
 
+def bends_by_shape(graph: Graph, params: np.ndarray, t: float, q: np.ndarray) -> np.ndarray:
+    """Return per coordinate the move at which rows turn, however heavy it and the others are.
+
+    Lengths count alike; an angle bends over a radian, a quaternion over its length of one, and
+    takes lengths with it. Zero where nothing tells.
+    """
+    balance, u = Balance(graph), np.zeros(len(graph.system.inputs))
+    at = (t, q, u, params)
+    A = _finite(numeric(balance, "limits")(*at)[1])
+    strengths = _turned(balance, at, A, most=A.shape[0])
+    angles, plain = np.any(strengths, axis=0), abs(A).toarray()
+    for places in graph.layout.kinematics.quaternions:
+        angles[places], strengths[:, places] = True, plain[:, places]
+    plain[:, angles] = 0.0
+    radii, curvature = np.full(A.shape, np.inf), numeric(balance, "curvature")
+    for r in np.flatnonzero(plain.any(axis=1)):
+        most, lever = plain[r].max(), strengths[r].max()
+        B = abs(_finite(curvature(*at, np.eye(len(plain))[r])[0]))[~angles][:, ~angles]
+        involved = plain[r] > 0
+        involved[~angles] |= np.asarray(B.max(axis=1).todense()).ravel() > 0
+        radius = most / B.max() if B.max() else lever / most
+        radii[r, involved] = radius if radius > 0 else np.inf
+    # A lever of rounding is none.
+    largest = np.max(radii, axis=0, where=np.isfinite(radii), initial=0.0)
+    moves = np.min(radii, axis=0, where=radii > _LEAST * largest, initial=np.inf)
+    return np.where(angles, 1.0, np.where(np.isfinite(moves), moves, 0.0))
+
+
 def clear_stiffnesses(tangent: Callable[[np.ndarray], Any], q: np.ndarray) -> np.ndarray:
     """Return how stiff every coordinate is, without what is made of the last digits of places.
 
@@ -210,7 +238,7 @@ def _metric(balance: Balance, at: tuple, v: np.ndarray, stiff: np.ndarray, A: An
     for weights in (inertia, np.sqrt(stiff), _rubs(graph, at)):
         if np.all(weights > 0) and np.all(np.isfinite(weights)):
             return weights
-    columns, turned = _columns(A), _turned(balance, at, A)
+    columns, turned = _columns(A), _turned(balance, at, A).max(axis=0, initial=0.0)
     columns = np.where(turned > 0, turned, columns)
     typical = np.median(columns[columns > 0]) if np.any(columns > 0) else 1.0
     # A rod along an axis hardly depends on what lies across it: there its other end counts.
@@ -227,15 +255,15 @@ def _columns(A: Any) -> np.ndarray:
     return np.asarray(abs(A).max(axis=0).todense()).ravel()
 
 
-def _turned(balance: Balance, at: tuple, A: Any) -> np.ndarray:
-    """Return how strongly rows depend on each angle as it turns; zero for what is no angle.
+def _turned(balance: Balance, at: tuple, A: Any, most: int = _ONE_BY_ONE) -> np.ndarray:
+    """Return how strongly each row depends on each angle as it turns; zero for what is no angle.
 
     Gradients are the same after a whole turn, and others after a quarter: whatever the units, an
     angle bends over a radian.
     """
     t, q, u, p = at
-    strengths = np.zeros(len(q))
-    if balance.rows + balance.gaps > _ONE_BY_ONE:
+    strengths = np.zeros(A.shape)
+    if balance.rows + balance.gaps > most:
         return strengths
     for i in np.flatnonzero(_columns(A != 0)):
         whole, quarter = (
@@ -244,7 +272,7 @@ def _turned(balance: Balance, at: tuple, A: Any) -> np.ndarray:
         )
         size = np.hypot(_columns(A)[i], _columns(quarter)[i])
         if _columns(whole - A).max() <= _SAME * size < _columns(quarter - A)[i]:
-            strengths[i] = size
+            strengths[:, i] = np.hypot(A[:, [i]].toarray(), quarter[:, [i]].toarray()).ravel()
     return strengths
 
 

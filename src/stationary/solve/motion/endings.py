@@ -44,6 +44,7 @@ class Ends:
         if self.rows is None or last is None:
             return False
         start, end = self._weakest(self.t, self.y), self._weakest(last.t[-1], last.end)
+        start[0] = max(start[0], self.rows.full)
         return bool(np.any(end < _SINGULAR * start))
 
     def _weakest(self, t: float, y: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from stationary.derive.graph import Graph
 from stationary.lower.kernel import AbstractKernel, numeric
 from stationary.result.state import State
 from stationary.solve.inertia import EXAMINE_UP_TO, sizes_of
-from stationary.solve.scales import scales_of
+from stationary.solve.scales import bends_by_shape, scales_of
 
 # More looks between two times, where rows turn far between them; up to so many.
 _MOST_LOOKS = 1000
@@ -29,11 +29,13 @@ class Rows:
     """The rows of A along a motion: how far they are from losing their rank, and how they turn.
 
     A row may lose it by vanishing, as well as by becoming parallel to others: its length is
-    measured beside what it changes by when coordinates move by their sizes.
+    measured beside what it changes by when coordinates move by their sizes. `full` is the most that
+    was left on the way.
     """
 
     def __init__(self, graph: Graph, params: np.ndarray, rank: int, sizes: np.ndarray):
         self.graph, self.params, self.rank, self.sizes = graph, params, rank, sizes
+        self.full = 0.0
 
     def left(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
         """Return how far the rows are from losing their rank: 1 for what is at right angles."""
@@ -127,8 +129,10 @@ def rows_of(kernel: AbstractKernel, params: np.ndarray, t: float, state: State) 
     """Return the rows of a motion that starts at a state; none where they are too many to ask."""
     if not kernel.rows or kernel.size > EXAMINE_UP_TO:
         return None
-    sizes = sizes_of(kernel.graph, params, t, state.q)
-    # Rows bend within lengths of their own, whatever forces and how they are balanced.
+    # Rows bend within lengths of their own, whatever forces and masses and how they are balanced.
+    shape = bends_by_shape(kernel.graph, params, t, state.q)
     bends = scales_of(kernel.graph, params, t, state.q).bend
-    sizes = np.maximum(sizes, np.where(np.isfinite(bends), bends, 0.0))
+    bends = np.where(np.isfinite(bends), bends, 0.0)
+    by_mass = np.maximum(bends, sizes_of(kernel.graph, params, t, state.q))
+    sizes = np.where(shape > 0, shape, by_mass)
     return Rows(kernel.graph, params, len(state.rows), sizes)

@@ -72,6 +72,9 @@ _NEARER = 0.5
 # A continuation known no better than this, relative to the motion, is none.
 _KNOWN = 1e-8
 
+# One that is known so well needs no look from nearer by.
+_WELL = 1e-12
+
 # What arrives slower than this part of its own speed stands still: nothing tells where it goes.
 _STANDS = 1e-3
 
@@ -122,7 +125,7 @@ class Crossings:
     """Looks at the pieces of a motion for singular configurations, and leads over them."""
 
     def __init__(self, rows: Rows):
-        self.rows, self.full, self.fastest = rows, 0.0, 0.0
+        self.rows, self.fastest = rows, 0.0
         self.known: deque[tuple[float, np.ndarray]] = deque(maxlen=3)
 
     def look(self, ode: Ode, y: np.ndarray, piece: Piece) -> _Way | None:
@@ -134,20 +137,20 @@ class Crossings:
         times = np.append(piece.t[:-1:_EVERY], piece.t[-1])
 
         def below(left: np.ndarray) -> float:
-            self.full = max(self.full, left.max())
-            return _LOW * self.full
+            self.rows.full = max(self.rows.full, left.max())
+            return _LOW * self.rows.full
 
         times, left = self.rows.along(times, piece.evaluate, below)
-        if left.min() >= _LOW * self.full:
+        if left.min() >= _LOW * self.rows.full:
             return None
         least = 0.0
-        if min(left[0], left[-1]) >= _EDGE * self.full:
-            least = self.rows.lowest(times, left, piece.evaluate, _LOW * self.full)
-            if least > _PASSED * self.full:
+        if min(left[0], left[-1]) >= _EDGE * self.rows.full:
+            least = self.rows.lowest(times, left, piece.evaluate, _LOW * self.rows.full)
+            if least > _PASSED * self.rows.full:
                 return None
         best = None
         for t, start in reversed(self.known):
-            way = _Way(ode, self.rows, t, start, float(piece.t[0]), float(piece.t[-1]), self.full)
+            way = _Way(ode, self.rows, t, start, float(piece.t[0]), float(piece.t[-1]))
             if np.isnan(way.edge):
                 break
             best = way
@@ -156,10 +159,10 @@ class Crossings:
         if best is not None:
             # What lies before this one leads to it, and not to the next.
             self.known.clear()
-        elif least > _LOST * self.full:
+        elif least > _LOST * self.rows.full:
             return None
-        elif left.min() <= _LOST * self.full or np.any(
-            (left[:-1] >= _EDGE * self.full) & (left[1:] < _EDGE * self.full)
+        elif left.min() <= _LOST * self.rows.full or np.any(
+            (left[:-1] >= _EDGE * self.rows.full) & (left[1:] < _EDGE * self.rows.full)
         ):
             raise BlowUp(float(piece.t[0]))
         return best
@@ -169,7 +172,7 @@ class Crossings:
         before = [known for known in reversed(self.known) if known[0] < t]
         for begun, start in () if ode.kernel.kinks else before:
             until = min(end, t + max(t - begun, ode.longest))
-            way = _Way(ode, self.rows, begun, start, t, until, self.full)
+            way = _Way(ode, self.rows, begun, start, t, until)
             if np.isfinite(way.edge):
                 way.up_to(Piece(np.array([t, t]), way.states, y, 1), end)
                 crossing = way.over()
@@ -189,10 +192,10 @@ class Crossings:
         Such steps go over it by themselves, but nothing but rounding tells where to from a rest.
         """
         left = self.rows.left(piece.t, piece.evaluate(piece.t))
-        self.full = max(self.full, left.max())
+        self.rows.full = max(self.rows.full, left.max())
         some = piece.t[:: max(1, len(piece.t) // _TELLING)]
         self.fastest = max(self.fastest, _energies(ode, some, piece.evaluate(some)).max())
-        low = np.flatnonzero(left < _EDGE * self.full)
+        low = np.flatnonzero(left < _EDGE * self.rows.full)
         for part in np.split(low, np.flatnonzero(np.diff(low) > 1) + 1) if len(low) else ():
             first, last = max(part[0] - 1, 0), min(part[-1] + 1, len(piece.t) - 1)
             begin, end = float(piece.t[first]), float(piece.t[last])
@@ -217,10 +220,7 @@ def _energies(ode: Ode, times: np.ndarray, states: np.ndarray) -> np.ndarray:
 class _Way:
     """The regular stretch before a singular configuration, as a function of time."""
 
-    def __init__(
-        self, ode: Ode, rows: Rows, t: float, y: np.ndarray, after: float, until: float,
-        full: float,
-    ):  # fmt: skip
+    def __init__(self, ode: Ode, rows: Rows, t: float, y: np.ndarray, after: float, until: float):
         self.ode, self.rows, self.start, self.n = ode, rows, t, ode.kernel.size
         self.pieces: list[Piece] = []
         # Not a number where nothing is lost on this way.
@@ -236,7 +236,7 @@ class _Way:
                 self.pieces.append(piece)
         except BlowUp:
             pass
-        self._after, self._full, self._over_it = after, full, None
+        self._after, self._over_it = after, None
         # What has just come over another one may never have been farther from this.
         for share in _EDGES if self.pieces else ():
             self._find_edge(share)
@@ -269,10 +269,10 @@ class _Way:
         times = np.unique(np.concatenate([p.t for p in self.pieces]))
 
         def below(left: np.ndarray) -> float:
-            return share * max(self._full, left.max())
+            return share * max(self.rows.full, left.max())
 
         times, left = self.rows.along(times, self.states, below)
-        full = max(self._full, left.max())
+        full = max(self.rows.full, left.max())
         regular = left >= share * full
         # What begins beside a singular configuration may pass it before it is regular again.
         begun = int(np.searchsorted(times, self._after))
@@ -313,13 +313,15 @@ class _Way:
     def up_to(self, piece: Piece, end: float) -> Piece:
         """Return what of a piece comes before the edge from which the other side is seen."""
         first = self.start, self.edge, self.width
+        seen: tuple[float, Piece | None, tuple] = np.inf, None, first
         for share in _EDGES:
             self._find_edge(share)
-            self._over_it = None if np.isnan(self.edge) else self._over(end)
-            if self._over_it is not None:
+            over = None if np.isnan(self.edge) else self._over(end)
+            if over is not None and over.error < seen[0]:
+                seen = over.error, over, (self.start, self.edge, self.width)
+            if seen[0] <= _WELL:
                 break
-        else:
-            self.start, self.edge, self.width = first
+        _, self._over_it, (self.start, self.edge, self.width) = seen
         times = np.array([piece.t[0], self.edge])
         last = self.states(times[1:])[0]
         return Piece(times, self.states, last, piece.steps, exact=True)
