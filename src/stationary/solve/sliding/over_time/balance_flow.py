@@ -11,8 +11,9 @@ from numpy.polynomial.chebyshev import chebint, chebval, chebvander
 from stationary.result.status import Status
 from stationary.solve.sliding.over_time.balance_equations import equations_of, sizes_of
 from stationary.solve.sliding.over_time.by_balance import ByBalance, Look, Numbers
-from stationary.solve.sliding.over_time.flow import AbstractFlow, Passed
+from stationary.solve.sliding.over_time.flow import AbstractFlow
 from stationary.solve.sliding.over_time.increment import at_rest
+from stationary.solve.sliding.over_time.phase import Passed
 from stationary.solve.sliding.over_time.stretch import State
 from stationary.solve.sliding.problem.question import evaluated
 from stationary.solve.sliding.telling.endings import Ended, runaway
@@ -107,9 +108,10 @@ class BalanceFlow(AbstractFlow[ByBalance]):
             times = t + (end - t) * (1 + _NODES) / 2
             looks, near = [], x[:n]
             for at, later in zip((*times[:-1], end), (*times[1:], end)):
-                place, rate = self.phase.placed_rate(float(at), near)
-                looks.append((place, rate))
-                near = place + (later - at) * rate[:n]
+                look = self.phase.look(float(at), near)
+                self.phase.least = min(self.phase.least, look.margin)
+                looks.append((look.z[:n], look.rate))
+                near = look.z[:n] + (later - at) * look.rate[:n]
             moves, rates = (np.array(part) for part in zip(*looks))
             moves, bends = moves - x[:n], _BENDS @ rates * (end - t) / 2
             # The last terms of a series that has come to its end are what is missing of it.
@@ -122,7 +124,7 @@ class BalanceFlow(AbstractFlow[ByBalance]):
             return None
         adds = chebint(bends, lbnd=-1)
         # What velocities add up to tells of leaps.
-        if not self.phase.near(chebval(_NODES, adds[:, :n]).T - moves):
+        if not self.phase.close(chebval(_NODES, adds[:, :n]).T - moves):
             return None
         adds[: len(_NODES), :n], adds[len(_NODES) :, :n] = _BENDS @ moves, 0.0
 
@@ -136,9 +138,9 @@ class BalanceFlow(AbstractFlow[ByBalance]):
     def change(self, t: float, x: np.ndarray, rate: np.ndarray) -> None:
         """Find the mode that begins where the present one ends."""
         near = self.phase.known[-1]
-        there, wrong = self.phase.look(t, x[: self.n], near), None
+        there, wrong = self.phase.near(t, x[: self.n], near), None
         look = there or near
-        if self.phase.shares and look.least < 0:
+        if self.phase.shares and look.margin < 0:
             wrong, look = self.phase.misfits(look), self.phase.room(look)[0]
         changed = self._settled(look, self.phase.numbers, wrong)
         if changed is None:
@@ -153,7 +155,7 @@ class BalanceFlow(AbstractFlow[ByBalance]):
             early = float(off @ ways) / max(float(ways @ ways), 1e-300)
             if abs(early) <= 1e-12 * self.whole or abs(early) > 1e-6 * self.whole:
                 break
-            begun = phase.look(now.t - early, look.z[: self.n], now)
+            begun = phase.near(now.t - early, look.z[: self.n], now)
             now = begun or now
         self._enter(phase, now, x[self.n :])
 
@@ -170,13 +172,13 @@ class BalanceFlow(AbstractFlow[ByBalance]):
         none, rubs = np.zeros(p.terms), p.size > 0
         z = np.concatenate([here.q, *answer.forces])
         z = np.append(z, np.zeros(sum(sizes_of(self.question.sliding)) - len(z)))
-        start = Look(here.t, z, 0 * z, np.zeros(0), 0.0, 0.0, 0.0)
+        start = Look(here.t, z, np.zeros(p.n + 2), np.inf, 0 * z, np.zeros(0), 0.0)
         along = here.place.along.copy()
         numbers = Numbers(rubs.astype(float), none, works, along, none)
         phase = self._phase(numbers)
         self.digits = phase.measured(start)[1]
         phase = self._phase(numbers)
-        first = phase.look(here.t, here.q, start) if phase.decides(start) else None
+        first = phase.near(here.t, here.q, start) if phase.decides(start) else None
         if first is not None:
             moved = np.abs(first.z[: p.n] - here.q) > 1e-6 * self.lengths
             return None if moved.any() else self._settled(first, numbers, phase.misfits(first))
@@ -204,8 +206,8 @@ class BalanceFlow(AbstractFlow[ByBalance]):
                     continue
                 phase = self._phase(aimed[0])
                 known = phase.decides(aimed[1])
-                now = phase.look(look.t, look.z[: self.n], aimed[1]) if known else None
-                then = None if now is None else phase.look(later, now.led(later)[: self.n], now)
+                now = phase.near(look.t, look.z[: self.n], aimed[1]) if known else None
+                then = None if now is None else phase.near(later, now.led(later)[: self.n], now)
                 if now is None or then is None or not self._lasts(phase, now):
                     trials += self._let_slide(phase, look)
                     continue
@@ -229,7 +231,7 @@ class BalanceFlow(AbstractFlow[ByBalance]):
         later = now.t + _AHEAD[-1] * self.scale
         if not phase.shares or not np.any(now.rate[: self.n]):
             return True
-        return phase.look(later, now.led(later)[: self.n], now) is not None
+        return phase.near(later, now.led(later)[: self.n], now) is not None
 
     def _let_slide(self, phase: ByBalance, look: Look) -> list[Numbers]:
         """Return modes in which one line slides that others hold at this very instant alone."""

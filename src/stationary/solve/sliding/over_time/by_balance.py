@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import isfinite, isqrt
-from typing import Any
 
 import numpy as np
 from scipy.linalg import lstsq
@@ -21,12 +20,11 @@ from scipy.linalg.lapack import dgetrf, dgetrs
 from stationary.solve.sliding.convex.judge import roomiest, several
 from stationary.solve.sliding.coulomb.pressed import limited
 from stationary.solve.sliding.over_time.balance_equations import equations_of, sizes_of
-from stationary.solve.sliding.over_time.flow import AbstractPhase, Passed
+from stationary.solve.sliding.over_time.phase import AbstractPhase, Passed
 from stationary.solve.sliding.over_time.stretch import State
 from stationary.solve.sliding.problem.mode import Mode
 from stationary.solve.sliding.problem.numbers import Answer
 from stationary.solve.sliding.problem.question import Question
-from stationary.solve.sliding.telling.along import Kept, kept_of
 
 _MOST_STEPS = 8
 # From so many unknowns on equations are solved by factors of a slope nearby, refined so often.
@@ -41,8 +39,6 @@ _ADDS = 1e-8
 # Up to so many unknowns one looks whether forces are shared; rows that depend on others but for
 # this share do, and what has less room left than that is full.
 _FEW_UNKNOWNS, _DEPENDENT, _FULL = 120, 1e-9, 1e-6
-# At so many times, as many as a step looks at, unknowns are remembered.
-_KNOWN = 16
 
 
 @dataclass(frozen=True)
@@ -68,24 +64,23 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Look:
-    """A time in a mode: unknowns, their rates, margins, powers, and the sign of the slope."""
+    """A time in a mode: unknowns, the rate of the state, margins, changes, and the slope's sign."""
 
     t: float
     z: np.ndarray
     rate: np.ndarray
-    margins: np.ndarray
-    taken: float
-    given: float
-    turns: float
     #: The least margin: below zero the mode has ended.
-    least: float = np.inf
+    margin: float
+    changes: np.ndarray
+    margins: np.ndarray
+    turns: float
 
     def led(self, t: float) -> np.ndarray:
         """Return where unknowns would be at another time."""
-        return self.z + (t - self.t) * self.rate
+        return self.z + (t - self.t) * self.changes
 
 
-class ByBalance(AbstractPhase):
+class ByBalance(AbstractPhase[Look]):
     """A phase in which places and forces follow from their balance."""
 
     def __init__(
@@ -97,25 +92,21 @@ class ByBalance(AbstractPhase):
         energy: float,
         digits: float,
     ):
-        self.question, self.numbers, self.mode = question, numbers, numbers.value
-        self.n, self.lengths, self.digits = question.system.size, lengths, digits
+        super().__init__(question, numbers.value)
+        self.numbers, self.lengths, self.digits = numbers, lengths, digits
         self.whole, self.clear = whole, max(_CLEAR, _DIGITS * digits)
         self._still = _ROUNDING * lengths / whole
         self._equations = equations_of(question)
         given = (numbers.stuck, numbers.sign, numbers.works, numbers.along, numbers.confined)
         self._given = np.concatenate([*given, lengths, [whole, self.clear, energy]])
-        #: Looks at the latest times, and the sign of the slope, which turns where a rest is lost.
-        self.known: list[Look] = []
+        #: The sign of the slope, which turns where a rest is lost.
         self.turns = 0.0
-        #: Whether several forces would hold what holds and sticks: then it is held as long as any.
-        self.shares = False
         widths = np.diff(np.append(question.starts, question.sliding.rates))
         #: Whether nothing is free in its plane: what the balance decides at any time by itself.
         self.placed = not np.any((widths > 1) & (numbers.stuck == 0) & (numbers.confined == 0))
         self._factors: tuple[np.ndarray, np.ndarray] | None = None
         sizes = sizes_of(question.sliding)
         self._sign, self._order, self._last_force = 0.0, np.arange(sum(sizes)), sum(sizes[:4])
-        self._latest: tuple[float, np.ndarray, Look] | None = None
 
     def begun(self, look: Look) -> ByBalance:
         """Go on from a look in this mode."""
@@ -124,7 +115,7 @@ class ByBalance(AbstractPhase):
 
     # -- one time ---------------------------------------------------------------------------------
 
-    def look(self, t: float, q: np.ndarray, near: Look) -> Look | None:
+    def near(self, t: float, q: np.ndarray, near: Look) -> Look | None:
         """Find place, forces and velocity at a time, from a place and from forces nearby.
 
         What slides in a plane is at that place but for how far it is along its force.
@@ -156,15 +147,15 @@ class ByBalance(AbstractPhase):
         change = self._solved(_square(slope), by_time)
         if change is None:
             return None
-        rate = -units * change
-        if (np.abs(rate[:n]) <= self._still).all():
-            rate[:n] = 0.0
-        told = says(t, z, *fixed, rate)[0]
+        changes = -units * change
+        if (np.abs(changes[:n]) <= self._still).all():
+            changes[:n] = 0.0
+        told = says(t, z, *fixed, changes)[0]
         if not isfinite(np.add.reduce(told)):
             return None
         least = float(np.minimum.reduce(told[2:], initial=np.inf))
-        taken, given = told[:2].tolist()
-        return Look(t, z, rate, told[2:], taken, given, self._sign, least)
+        rate = np.concatenate([changes[:n], told[:2]])
+        return Look(t, z, rate, least, changes, told[2:], self._sign)
 
     def _solved(self, slope: np.ndarray, left: np.ndarray) -> np.ndarray | None:
         """Solve equations with a slope; forces that are shared change least."""
@@ -222,20 +213,14 @@ class ByBalance(AbstractPhase):
         z[self.n : self.n + len(forces)] = forces
         return replace(look, z=z), room
 
-    def _seen(self, t: float, x: np.ndarray) -> Look:
-        """Look at a state, from what is known nearest; a second time it is known."""
-        latest, decided = self._latest, self.decided
-        if latest is not None and latest[0] == t:
-            if decided or np.array_equal(latest[1], x[: self.n]):
-                return latest[2]
-        near = min(self.known, key=lambda look: abs(look.t - t))
-        look = self.look(t, x[: self.n], near)
+    def search(self, t: float, q: np.ndarray) -> Look:
+        """Look at a time and a place, from what is known nearest."""
+        look = self.near(t, q, min(self.known, key=lambda look: abs(look.t - t)))
         if look is None or look.turns != self.turns:
             raise Passed
-        if look.least >= 0 or self.shares:
+        if look.margin >= 0 or self.shares:
             # Beyond its end a mode may have answers that do not belong to it.
-            self.known = [*self.known[1 - _KNOWN :], look]
-        self._latest = t, x[: self.n], look
+            self.remember(look)
         return look
 
     @property
@@ -243,33 +228,9 @@ class ByBalance(AbstractPhase):
         """Whether place and forces at a time are the same wherever one looks from."""
         return self.placed and not self.shares
 
-    def rate(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Return the rate of a state."""
-        return self.placed_rate(t, x)[1]
-
-    def placed_rate(self, t: float, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the place in balance at a state, and the rate of the state."""
-        look = self._seen(t, x)
-        self.least = min(self.least, look.least)
-        return look.z[: self.n], self._rate(look)
-
-    def latest_rate(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Return the rate at the latest look."""
-        return self._rate(self.known[-1])
-
-    def _rate(self, look: Look) -> np.ndarray:
-        return np.concatenate([look.rate[: self.n], [look.taken, look.given]])
-
-    def holds(self, t: float, x: np.ndarray) -> float:
-        """Return by how much the mode holds at a state: below zero it has ended."""
-        try:
-            return self.margin(self._seen(t, x))
-        except Passed:
-            return -np.inf
-
-    def margin(self, look: Look) -> float:
+    def margin(self, look: Look, q: np.ndarray | None = None) -> float:
         """Return by how much the mode holds at a look, by whatever forces."""
-        return self.room(look)[1] if self.shares and look.least < 0 else look.least
+        return self.room(look)[1] if self.shares and look.margin < 0 else look.margin
 
     def misfits(self, look: Look) -> np.ndarray:
         """Tell which terms and contacts do not fit the mode at a look.
@@ -277,7 +238,7 @@ class ByBalance(AbstractPhase):
         Where forces are shared, what is full however that is done does not stick.
         """
         wrong = look.margins < 0
-        if self.shares and look.least < 0:
+        if self.shares and look.margin < 0:
             best, room = self.room(look)
             answer = self.state_of(best).answer
             assert answer is not None
@@ -313,39 +274,31 @@ class ByBalance(AbstractPhase):
     def onto(self, t: float, x: np.ndarray) -> np.ndarray:
         """Return the state in balance, which velocities are to have led to."""
         try:
-            place = self._seen(t, x).z[: self.n]
+            look = self.look(t, x[: self.n])
         except Passed:
             return x
+        place = look.z[: self.n]
+        # From there one sees the same.
+        self.seen[t if self.decided else (t, place.tobytes())] = look
         return np.concatenate([place, x[self.n :]])
 
     def reaches(self, t: float, x: np.ndarray) -> bool:
         """Tell whether a state is in balance: what velocities add up to tells of leaps."""
-        return self.near((self.onto(t, x) - x)[: self.n])
+        return self.close((self.onto(t, x) - x)[: self.n])
 
-    def near(self, off: np.ndarray) -> bool:
+    def close(self, off: np.ndarray) -> bool:
         """Tell whether differences of places, one set per row, are none."""
         return bool(np.all(np.abs(off) <= (_ADDS + _DIGITS * self.digits) * self.lengths))
 
-    def state(self, t: float, x: np.ndarray) -> State:
+    def forces(self, look: Look) -> np.ndarray | None:
+        """Return all forces at a look, where none are shared."""
+        return None if self.shares else look.z[self.n : self._last_force]
+
+    def told(self, look: Look, t: float, x: np.ndarray) -> State:
         """Return what is told of a state."""
-        try:
-            look = self._seen(t, x)
-        except Passed:
-            look = self.known[-1]
-        if self.shares and look.least < 0:
+        if self.shares and look.margin < 0:
             look = self.room(look)[0]
         return self.state_of(look, *x[self.n :])
-
-    def kept(self, t: float, x: np.ndarray) -> Kept | None:
-        """Return what is kept of a state, with its evidence, where no forces are shared."""
-        if self.shares:
-            return None
-        try:
-            look = self._seen(t, x)
-        except Passed:
-            return None
-        q, v, forces = look.z[: self.n], look.rate[: self.n], look.z[self.n : self._last_force]
-        return kept_of(self.question, t, np.concatenate([q, x[self.n :]]), v, forces)
 
     def state_of(self, look: Look, lost: float = 0.0, given: float = 0.0) -> State:
         """Return a look as a state, with its answer."""
@@ -356,14 +309,6 @@ class ByBalance(AbstractPhase):
         problem = limited(place.problem, question.rubs, mu)
         answer = Answer(problem, v, y, lam, mu, numbers.stuck > 0, numbers.works > 0, "Newton")
         return State(look.t, q, v, answer, place, lost, given)
-
-    def remembered(self) -> Any:
-        """Return what leads on from where it is."""
-        return self.known
-
-    def recall(self, known: Any) -> None:
-        """Go back to where something was known."""
-        self.known = known
 
 
 def _square(entries: np.ndarray) -> np.ndarray:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from stationary.result.status import Status
 from stationary.solve.sliding.convex.judge import roomiest, several
 from stationary.solve.sliding.convex.reduced import in_mode, margin, overheld
+from stationary.solve.sliding.coulomb.pressed import limited
 from stationary.solve.sliding.instant.least_power import solved
-from stationary.solve.sliding.over_time.flow import AbstractFlow, AbstractPhase, Passed
-from stationary.solve.sliding.over_time.power_equations import Held, InMode
+from stationary.solve.sliding.over_time.flow import AbstractFlow
+from stationary.solve.sliding.over_time.phase import AbstractPhase, Passed
+from stationary.solve.sliding.over_time.power_equations import InMode, Look
 from stationary.solve.sliding.over_time.runge import Tried
 from stationary.solve.sliding.over_time.stretch import State, onto, powers_at
 from stationary.solve.sliding.problem.mode import Mode
 from stationary.solve.sliding.problem.numbers import Answer, largest
 from stationary.solve.sliding.problem.question import Place, Question
-from stationary.solve.sliding.telling.along import Kept, kept_of
 from stationary.solve.sliding.telling.endings import Ended, conflict
 from stationary.solve.sliding.telling.step import status_of
 
@@ -34,117 +34,106 @@ _SLOW = 0.2
 _BEGINS = 1e-8
 # What has less room than that, as a share of its limit, is full.
 _FULL = 1e-9
-# At so many times, as many as a step looks at, unknowns are remembered.
-_KNOWN = 16
 # So often in a row what seems to change may stay as it is.
 _STAYS = 30
 
 
-class ByPower(AbstractPhase):
+class ByPower(AbstractPhase[Look]):
     """A phase of least power."""
 
     def __init__(self, question: Question, near: Answer, place: Place):
-        self.question, self.near, self.touching = question, near, place.touching
-        self.n, self.mode = question.system.size, Mode.of(near, place.touching)
+        super().__init__(question, Mode.of(near, place.touching), several(near))
+        self.near, self.touching = near, place.touching
         #: The numbers of the contacts that hold.
         self.working = place.touching[near.working]
-        #: Whether several forces would hold what holds and sticks: then it is held as long as any.
-        self.shares = several(near)
         self.compiled = InMode.of(question, place, near, not self.shares)
-        #: The latest answer, the one where the present step began, and at the latest times the
-        #: unknowns of compiled equations, or else velocities and forces.
-        self.last: Answer | None = None
+        self.tells = self.compiled is not None and self.compiled.tells is not None
+        #: The answer where the present step began.
         self.anchor: Answer | None = None
-        self.known: list[tuple[float, np.ndarray]] = []
-        #: The latest answers of a search by time and place: ends of steps are asked about
-        #: repeatedly.
-        self._seen: dict[tuple[float, bytes], tuple[Answer, Place]] = {}
+        self._place = place
 
     # -- velocities -------------------------------------------------------------------------------
 
-    def held(self, t: float, q: np.ndarray, place: Place | None = None) -> tuple[Answer, Place]:
-        """Return the answer in this mode; the place if it is known."""
-        quick = self._quick(t, q)
-        if quick is None:
-            return self._searched(t, q, place)
-        assert self.compiled is not None
-        self.last, place = self.compiled.answer(quick, place or self._at(t, q))
-        return self.last, place
+    @property
+    def latest(self) -> Look:
+        """What is known of the latest time."""
+        return self.known[-1] if self.known else self._look(self.near, self._place)
 
-    def _at(self, t: float, x: np.ndarray) -> Place:
-        return self.question.at(t, x[: self.n], viscous=True, touching=self.touching)
-
-    def _quick(self, t: float, q: np.ndarray) -> Held | None:
-        """Return velocities and forces by compiled equations, if these do."""
-        if self.compiled is None:
-            return None
-        held = None
-        for guess in self._guesses(t):
-            held = self.compiled.at(t, q, guess)
-            if held is not None and held.margin >= 0:
-                # Beyond its end a mode may have answers that do not belong to it.
-                self.known = [*self.known[1 - _KNOWN :], (t, held.z)]
-                break
-        return held
-
-    def _guesses(self, t: float) -> Iterator[np.ndarray | None]:
-        """Guess the unknowns of the compiled equations by those at the nearest times."""
-        if not self.known:
-            yield None
-            return
-        apart = [abs(x[0] - t) for x in self.known]
-        b, last = self.known[nearest := apart.index(min(apart))]
-        if len(apart) > 1:
-            apart[nearest] = np.inf
-            a, first = self.known[apart.index(min(apart))]
-            if a != b and abs(t - b) <= 3 * abs(b - a):
-                yield last + (t - b) / (b - a) * (last - first)
-        yield last
-
-    def _searched(
-        self, t: float, q: np.ndarray, place: Place | None = None
-    ) -> tuple[Answer, Place]:
-        """Return the answer in this mode by a search, from one or another nearby."""
-        seen = self._seen.get((t, q.tobytes()))
-        if seen is not None:
-            self.last = seen[0]
-            return seen
-        place = place or self._at(t, q)
+    def search(self, t: float, q: np.ndarray) -> Look:
+        """Look at a time and a place: by compiled equations, or else by a search from nearby."""
+        look = self._quick(t, q)
+        if look is not None:
+            return look
+        place = self._at(t, q)
         for near in self._starts(t):
             answer = in_mode(place.problem, near, lines=True)
             if answer is not None:
-                self.last, seen = answer, (answer, replace(place, problem=answer.problem))
+                look = self._look(answer, place)
                 if self.compiled is None:
-                    unknowns = np.concatenate([answer.v, *answer.forces])
-                    self.known = [*self.known[1 - _KNOWN :], (t, unknowns)]
-                self._seen[t, q.tobytes()] = seen
-                if len(self._seen) > _KNOWN:
-                    del self._seen[next(iter(self._seen))]
-                return seen
+                    self.remember(look)
+                return look
         raise Passed
+
+    def _quick(self, t: float, q: np.ndarray) -> Look | None:
+        """Look by compiled equations, if these do."""
+        if self.compiled is None:
+            return None
+        look = None
+        for guess in self._guesses(t):
+            look = self.compiled.at(t, q, guess)
+            if look is not None and look.margin >= 0:
+                # Beyond its end a mode may have answers that do not belong to it.
+                self.remember(look)
+                break
+        return look
+
+    def _guesses(self, t: float) -> Iterator[np.ndarray]:
+        """Guess unknowns by those at the nearest times."""
+        if not self.known:
+            yield self.latest.z if self.compiled is None else self.compiled.start
+            return
+        apart = [abs(x.t - t) for x in self.known]
+        last = self.known[nearest := apart.index(min(apart))]
+        if len(apart) > 1:
+            apart[nearest] = np.inf
+            first = self.known[apart.index(min(apart))]
+            if first.t != last.t and abs(t - last.t) <= 3 * abs(last.t - first.t):
+                yield last.z + (t - last.t) / (last.t - first.t) * (last.z - first.z)
+        yield last.z
 
     def _starts(self, t: float) -> list[Answer]:
         """Return answers nearby from which to search; what is known at the nearest times leads."""
-        starts = [near for near in (self.last, self.anchor, self.near) if near is not None]
+        starts = [self.latest.answer, self.anchor, self.near]
+        starts = [near for near in starts if near is not None]
         if self.compiled is not None:
             # Where compiled equations fail there is little hope.
             return starts[:1]
-        unknowns = next(self._guesses(t))
-        if unknowns is not None:
-            ends = np.cumsum([self.n, len(starts[0].y), len(starts[0].lam)])
-            v, y, lam, mu = np.split(unknowns, ends)
-            starts.insert(0, replace(starts[0], v=v, y=y, lam=lam, mu=mu))
-        return starts
+        ends = np.cumsum([self.n, len(starts[0].y), len(starts[0].lam)])
+        v, y, lam, mu = np.split(next(self._guesses(t)), ends)
+        return [replace(starts[0], v=v, y=y, lam=lam, mu=mu), *starts]
 
-    def rate(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Return the rate of a state."""
-        quick = self._quick(t, x[: self.n])
-        if quick is not None:
-            self.least = min(self.least, quick.margin)
-            return np.concatenate([quick.z[: self.n], [quick.taken, quick.given]])
-        answer, place = self._searched(t, x[: self.n])
-        self.least = min(self.least, self._margin(answer, place))
-        return self._rate(answer, place)
+    def _look(self, answer: Answer, place: Place) -> Look:
+        """Return an answer at a place as a look."""
+        powers = powers_at(self.question, place, answer.v, answer.forces)
+        unknowns = np.concatenate([answer.v, *answer.forces])
+        rate = np.concatenate([answer.v, powers])
+        return Look(place.t, unknowns, rate, self._left(answer, place), answer)
+
+    def _at(self, t: float, q: np.ndarray) -> Place:
+        return self.question.at(t, q, viscous=True, touching=self.touching)
+
+    def answer(self, look: Look, q: np.ndarray, t: float | None = None) -> tuple[Answer, Place]:
+        """Return a look as an answer, and its place; of what was known last at another time."""
+        place, answer = self._at(look.t if t is None else t, q), look.answer
+        p = place.problem
+        if answer is None:
+            assert self.compiled is not None
+            answer = self.compiled.answer(look, p)
+        elif place.t != look.t:
+            # Elsewhere it is judged by what is there.
+            held = p if p.pressed is None else limited(p, p.pressed, answer.mu)
+            answer = replace(answer, problem=held)
+        return answer, replace(place, problem=answer.problem)
 
     def tried(self, t: float, x: np.ndarray, h: float) -> Tried | None:
         """Try a step all at once, where its equations are compiled."""
@@ -152,23 +141,10 @@ class ByPower(AbstractPhase):
             return None
         return self.compiled.step(t, x, h, next(self._guesses(t)))
 
-    def accept(self, tried: Tried) -> None:
-        """Take a step that was tried."""
-        self.least = min(self.least, tried.margin)
-        self.known = tried.known or self.known
-
-    def latest_rate(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Return the rate of the latest answer."""
-        answer = self.last or self.near
-        return self._rate(answer, self._at(t, x))
-
-    def _rate(self, answer: Answer, place: Place) -> np.ndarray:
-        powers = powers_at(self.question, place, answer.v, answer.forces)
-        return np.concatenate([answer.v, powers])
-
     # -- how long it lasts ------------------------------------------------------------------------
 
-    def _margin(self, answer: Answer, place: Place) -> float:
+    def _left(self, answer: Answer, place: Place) -> float:
+        """Return by how much the mode of an answer holds, with these forces."""
         left = margin(answer, rooms=not self.shares)
         if len(self.touching) < len(place.gap):
             left = min(left, float(np.delete(place.gap + place.digits, self.touching).min()))
@@ -181,22 +157,12 @@ class ByPower(AbstractPhase):
             left = min(left, (p.sums(answer.y * before.y) / sizes)[wide].min(initial=np.inf))
         return left
 
-    def holds(self, t: float, x: np.ndarray) -> float:
-        """Return by how much the mode holds at a state: below zero it has ended.
-
-        Endlessly less where there is none.
-        """
-        try:
-            quick = None if self.shares else self._quick(t, x[: self.n])
-            if quick is not None:
-                return quick.margin
-            answer, place = self.held(t, x[: self.n])
-            left = self._margin(answer, place)
-            if self.shares and margin(answer) < 0:
-                left = min(left, roomiest(answer)[1] + _FULL)
-            return left
-        except Passed:
-            return -np.inf
+    def margin(self, look: Look, q: np.ndarray) -> float:
+        """Return by how much the mode holds at a look from a place, by whatever forces."""
+        answer = self.answer(look, q)[0] if self.shares else None
+        if answer is None or margin(answer) >= 0:
+            return look.margin
+        return min(look.margin, roomiest(answer)[1] + _FULL)
 
     def slow(self, answer: Answer, share: float) -> bool:
         """Tell whether something that slides in a plane is slower than a share of the speeds."""
@@ -210,10 +176,11 @@ class ByPower(AbstractPhase):
         Compiled equations have no corner where it is slow.
         """
         try:
-            answer = self.held(t, x[: self.n])[0]
-            return self.compiled is not None or not self.slow(answer, _BEGINS)
+            look = self.look(t, x[: self.n])
         except Passed:
             return False
+        searched = None if self.compiled is not None else look.answer
+        return searched is None or not self.slow(searched, _BEGINS)
 
     def goes_on(self, t: float, x: np.ndarray) -> bool:
         """Tell whether compiled equations show that the mode holds at a state."""
@@ -222,13 +189,7 @@ class ByPower(AbstractPhase):
 
     def lasts(self, t: float, x: np.ndarray) -> bool:
         """Tell whether the mode is there a moment later, where it holds more than can move."""
-        if not overheld(self.near):
-            return True
-        try:
-            self.held(t, x[: self.n])
-        except Passed:
-            return False
-        return True
+        return not overheld(self.near) or self.holds(t, x) > -np.inf
 
     def closed(self, place: Place) -> np.ndarray:
         """Tell which of the touching contacts have not opened."""
@@ -245,37 +206,17 @@ class ByPower(AbstractPhase):
         assert q is not None
         return np.concatenate([q, x[self.n :]])
 
-    def state(self, t: float, x: np.ndarray) -> State:
+    def told(self, look: Look, t: float, x: np.ndarray) -> State:
         """Return what is told of a state."""
-        place = self._at(t, self.onto(t, x))
-        try:
-            answer, place = self.held(t, place.q, place)
-            if self.shares and margin(answer) < 0:
-                answer = roomiest(answer)[0]
-        except Passed:
-            answer = self.last or self.near
+        answer, place = self.answer(look, x[: self.n], t)
+        if self.shares and margin(answer) < 0:
+            answer = roomiest(answer)[0]
         return State(t, place.q, answer.v, answer, place, *x[self.n :])
 
-    def kept(self, t: float, x: np.ndarray) -> Kept | None:
-        """Return what is kept of a state, with its evidence, where compiled equations tell that."""
-        forces = None if self.compiled is None else self.compiled.tells
-        if forces is None:
-            return None
-        x = self.onto(t, x)
-        quick = self._quick(t, x[: self.n])
-        if quick is None:
-            return None
-        return kept_of(self.question, t, x, quick.z[: self.n], quick.z[forces])
-
-    def remembered(self) -> Any:
-        """Return what leads on from where it is."""
-        return self.last, self.anchor, self.known
-
-    def recall(self, known: Any) -> None:
-        """Go back to where something was known."""
-        self.last, self.anchor, self.known = known
-        # What is told is found to the last digit, from what is known.
-        self._seen = {}
+    def forces(self, look: Look) -> np.ndarray | None:
+        """Return all forces at a look, where compiled equations tell them."""
+        told = None if self.compiled is None or look.answer is not None else self.compiled.tells
+        return None if told is None else look.z[told]
 
     # -- what comes to rest -----------------------------------------------------------------------
 
@@ -286,7 +227,8 @@ class ByPower(AbstractPhase):
         """
         if self.compiled is not None:
             return np.inf
-        self.anchor = self.held(t, x[: self.n])[0]
+        self.anchor = self.look(t, x[: self.n]).answer
+        assert self.anchor is not None
         return self.left(t, x, h, whole) if self.slow(self.anchor, _SLOW) else np.inf
 
     def left(self, t: float, x: np.ndarray, h: float, whole: float) -> float:
@@ -295,9 +237,9 @@ class ByPower(AbstractPhase):
         slides = (p.power < 1) & ~self.near.stuck
         while moment > _NO_TIME * whole:
             try:
-                rate = self.rate(t, x)
-                here = self.held(t, x[: self.n])[0]
-                there = self.held(t + moment, (x + moment * rate)[: self.n])[0]
+                look, q = self.look(t, x[: self.n]), x[: self.n]
+                here, q = self.answer(look, q)[0], q + moment * look.rate[: self.n]
+                there = self.answer(self.look(t + moment, q), q)[0]
             except Passed:
                 moment /= 16
                 continue

@@ -8,10 +8,9 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from stationary.solve.sliding.over_time.power_equations import JUMP
-from stationary.solve.sliding.over_time.runge import Tried, stage_by_stage
+from stationary.solve.sliding.over_time.phase import AbstractPhase, Passed
+from stationary.solve.sliding.over_time.runge import stage_by_stage
 from stationary.solve.sliding.over_time.stretch import State, Stretch, located
-from stationary.solve.sliding.problem.mode import Mode
 from stationary.solve.sliding.problem.question import Question
 from stationary.solve.sliding.telling.along import Kept
 from stationary.solve.sliding.telling.endings import Ended
@@ -33,84 +32,6 @@ _DIGITS = 1e-13
 
 #: States at times, one per column where these are many.
 Dense = Callable[[Any], np.ndarray]
-
-
-class Passed(Exception):  # noqa: N818  # a place, not an error
-    """A time or a place at which the present mode does not exist any more."""
-
-
-class AbstractPhase(ABC):
-    """The motion in one mode: velocities and forces at any time and place, as long as it lasts.
-
-    Its states x are q, the energy lost and the energy supplied.
-    """
-
-    #: What sticks, slides and holds.
-    mode: Mode
-    #: The least margin of the mode at any stage since it was last set.
-    least: float = np.inf
-
-    @abstractmethod
-    def rate(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Return the rate of a state; raise `Passed` where the mode has none."""
-
-    @abstractmethod
-    def latest_rate(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Return the latest rate that is known."""
-
-    def last_rate(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Return the rate at the end of the mode; the latest known where it has just ended.
-
-        Beyond a jump the mode may have an answer that does not belong to it.
-        """
-        self.least = np.inf
-        try:
-            rate = self.rate(t, x)
-        except Passed:
-            return self.latest_rate(t, x)
-        return rate if self.least > -JUMP else self.latest_rate(t, x)
-
-    @abstractmethod
-    def holds(self, t: float, x: np.ndarray) -> float:
-        """Return by how much the mode holds at a state: below zero it has ended.
-
-        Endlessly less where there is none.
-        """
-
-    @abstractmethod
-    def onto(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Move a state onto all that holds: by rounding's worth."""
-
-    @abstractmethod
-    def state(self, t: float, x: np.ndarray) -> State:
-        """Return what is told of a state."""
-
-    @abstractmethod
-    def kept(self, t: float, x: np.ndarray) -> Kept | None:
-        """Return what is kept of a state, with its evidence, where compiled equations tell that."""
-
-    @abstractmethod
-    def remembered(self) -> Any:
-        """Return what leads on from where it is."""
-
-    @abstractmethod
-    def recall(self, known: Any) -> None:
-        """Go back to where something was known."""
-
-    def tried(self, t: float, x: np.ndarray, h: float) -> Tried | None:
-        """Try a step all at once, or return None where this phase cannot."""
-        return None
-
-    def accept(self, tried: Tried) -> None:
-        """Take a step that was tried."""
-
-    def foreseen(self, t: float, x: np.ndarray, h: float, whole: float) -> float:
-        """Begin a step; return how long the mode lasts if something in it is about to rest."""
-        return np.inf
-
-    def left(self, t: float, x: np.ndarray, h: float, whole: float) -> float:
-        """Foresee how long the mode lasts where a step of length h has passed its end."""
-        return h
 
 
 P = TypeVar("P", bound=AbstractPhase)
@@ -173,7 +94,7 @@ class AbstractFlow(ABC, Generic[P]):
         stop, switches = self.known.after(first)
         end, dense, self.h, ends = self._stretch(first, self.x)
         self.steps += 1
-        known, change = phase.remembered(), None
+        known, change = phase.known, None
         self.t, self.x = end, self._onto(end, dense(end))
         x, rate, came = self.x, 0 * self.x, (end, self.x)
         if end >= stop:

@@ -9,10 +9,9 @@ and beyond, where ρ is below zero, the mode has ended.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -23,6 +22,7 @@ from stationary.lower.engines.casadi import Numeric
 from stationary.solve.linear import dense
 from stationary.solve.sliding.convex.reduced import NONE, ways_along
 from stationary.solve.sliding.coulomb.pressed import limited
+from stationary.solve.sliding.over_time.phase import JUMP
 from stationary.solve.sliding.over_time.runge import (
     OFF,
     PATH,
@@ -33,7 +33,7 @@ from stationary.solve.sliding.over_time.runge import (
     weighted,
 )
 from stationary.solve.sliding.problem.expressions import Expressions, largest_of, some_of, symbols
-from stationary.solve.sliding.problem.numbers import ROLLS, Answer, largest
+from stationary.solve.sliding.problem.numbers import ROLLS, Answer, Problem, largest
 from stationary.solve.sliding.problem.question import Place, Question
 
 # Up to so many unknowns equations are compiled.
@@ -49,28 +49,24 @@ _DEPENDENT = 1e-9
 _FAR = 1e300
 # Equations of one size each are singular where nothing but this is left of one.
 _SINGULAR = 1e-14
-# A mode that ends by and by is not further from holding than that, as a share, where it ends.
-JUMP = 1e-2
 
 
-@dataclass(frozen=True)
-class Held:
-    """Velocities and forces in a mode, and what they say.
+class Look(NamedTuple):
+    """Velocities and forces in a mode at a time and a place, powers, and by how much it holds.
 
-    Attributes
-    ----------
-    z : ndarray
-        Velocities, forces of friction, of constraints and of all contacts, and ρ, in this order.
-    margin : float
-        By how much the mode holds: below zero it has ended.
-    taken, given : float
-        The powers of friction and of what drives.
+    The unknowns z are velocities, forces of friction, of constraints and of all contacts, and ρ, in
+    this order; of an `answer` that was searched for, velocities and forces of what touches.
     """
 
+    t: float
     z: np.ndarray
+    rate: np.ndarray
     margin: float
-    taken: float
-    given: float
+    answer: Answer | None = None
+
+
+#: Unknowns, and what they say.
+Solved = tuple[np.ndarray, np.ndarray]
 
 
 class InMode:
@@ -98,7 +94,7 @@ class InMode:
         told = [rooms, NONE * natural]
         self._mode = np.concatenate([near.stuck, sign, works, touches, place.digits, told])
         along = near.speeds / np.where(near.problem.size > 0, near.problem.size, np.inf)
-        self._start = np.concatenate([near.v, near.y, near.lam, mu, along[wide]])
+        self.start = np.concatenate([near.v, near.y, near.lam, mu, along[wide]])
         # Metres beside radians and beside forces: in these units all unknowns are of one size.
         sizes = [speed / p.levers, np.full(len(p.c), force), force / p.row_sizes,
                  np.full(gaps, force), np.full(len(wide), speed / force)]  # fmt: skip
@@ -114,27 +110,32 @@ class InMode:
     def _scaled(self, place: Place) -> np.ndarray:
         """Return units of unknowns, sizes of equations, and what is soft, for all of a mode."""
         given = (place.t, place.q, place.u, self.question.params)
-        _, slope, _ = self._equations.every(*given, self._start, self._mode)
-        sizes = np.abs(slope.reshape(len(self._start), -1).T * self._units).max(axis=1)
+        _, slope, _ = self._equations.every(*given, self.start, self._mode)
+        sizes = np.abs(slope.reshape(len(self.start), -1).T * self._units).max(axis=1)
         sizes = np.where(sizes > 0, sizes, 1.0)
         return np.concatenate([self._units, 1 / sizes, _softness(place, self.near)])
 
-    def at(self, t: float, q: np.ndarray, guess: np.ndarray | None = None) -> Held | None:
-        """Find velocities and forces at a place, or None where that fails."""
-        z: np.ndarray = self._start if guess is None else guess
+    def at(self, t: float, q: np.ndarray, z: np.ndarray) -> Look | None:
+        """Find velocities and forces at a place from a guess, or None where that fails."""
         given = self.question.given(t, q)
-        if self._scales is None:
-            return self._shared(given, z)
+        solved = self._shared(given, z) if self._scales is None else self._newton(given, z)
+        if solved is None:
+            return None
+        z, told = solved
+        return Look(t, z, np.concatenate([z[: len(q)], told[2:]]), told[1])
+
+    def _newton(self, given: tuple, z: np.ndarray) -> Solved | None:
+        """Find velocities and forces by compiled steps of Newton."""
         for _ in range(2):
             solved = self._equations.newton.checked(*given, z, self._mode, self._scales)
             if solved is None or not isfinite(solved[1][0] + solved[1][2] + solved[1][3]):
                 return None
             z, told = solved
             if told[0] <= _RIGHT:
-                return Held(z, *told[1:])
+                return z, told
         return None
 
-    def _shared(self, given: tuple, z: np.ndarray) -> Held | None:
+    def _shared(self, given: tuple, z: np.ndarray) -> Solved | None:
         """Find velocities and forces of which some are shared: these change least."""
         best = np.inf
         for _ in range(_MOST_STEPS):
@@ -144,7 +145,7 @@ class InMode:
             if not (error < _FAR and isfinite(np.add.reduce(left) + told[2] + told[3])):
                 return None
             if error <= _ROUNDING or (error <= _RIGHT and error >= 0.1 * best):
-                return Held(np.where(np.abs(z) < NONE * self._units, 0.0, z), *told[1:])
+                return np.where(np.abs(z) < NONE * self._units, 0.0, z), told
             best, slope = min(best, error), slope.reshape(len(z), len(z)).T * self._units
             sizes = np.abs(slope).max(axis=1)
             rows = 1 / np.where(sizes > 0, sizes, 1.0)
@@ -163,21 +164,23 @@ class InMode:
         """Whether steps can be tried: nothing is read from tables, and no forces are shared."""
         return self._scales is not None and not self.question.system.inputs
 
-    def step(self, t: float, x: np.ndarray, h: float, guess: np.ndarray | None) -> Tried | None:
+    def step(self, t: float, x: np.ndarray, h: float, z: np.ndarray) -> Tried | None:
         """Try a step of Runge and Kutta, or return None where it leads beyond a jump."""
-        z: np.ndarray = self._start if guess is None else guess
         given = (t, h, x, self.question.params, z, self._mode, self._scales)
         tried = self._equations.runge.checked(*given)
         if tried is None:
             return None
         path, off, stages, told = tried
-        errors, margins, *_ = told.reshape(len(TIMES), 4).T
-        path, off = path.reshape(-1, len(x)), off.reshape(2, len(x))
-        wrong = np.flatnonzero(~(errors <= _RIGHT))
-        if not isfinite(np.add.reduce(told)) or (len(wrong) and margins[wrong[0]] < -JUMP):
+        stages, told = stages.reshape(len(TIMES), -1), told.reshape(len(TIMES), 4)
+        path, off, margins = path.reshape(-1, len(x)), off.reshape(2, len(x)), told[:, 1]
+        wrong = np.flatnonzero(~(told[:, 0] <= _RIGHT))
+        if not isfinite(np.add.reduce(told, axis=None)):
             return None
-        stages = zip((t + h * TIMES).tolist(), stages.reshape(len(TIMES), -1), margins)
-        known = [(at, one) for at, one, margin in stages if margin >= 0]
+        if len(wrong) and margins[wrong[0]] < -JUMP:
+            return None
+        rates = np.concatenate([stages[:, : len(x) - 2], told[:, 2:]], axis=1)
+        looks = zip((t + h * TIMES).tolist(), stages, rates, margins.tolist())
+        known = [Look(*look) for look in looks if look[3] >= 0]
         return Tried(path, off, float(margins.min()), known, not len(wrong))
 
     def onto(self, t: float, q: np.ndarray) -> np.ndarray | None:
@@ -185,15 +188,14 @@ class InMode:
         moved = self._equations.onto.checked(*self.question.given(t, q), self._mode)
         return moved[0] if moved is not None and isfinite(np.add.reduce(moved[0])) else None
 
-    def answer(self, held: Held, place: Place) -> tuple[Answer, Place]:
-        """Return what was found as an answer, at its place."""
-        p, near = place.problem, self.near
+    def answer(self, look: Look, p: Problem) -> Answer:
+        """Return a look as an answer to the problem at its place."""
+        near = self.near
         forces, lams, mus = p.n, p.n + len(p.c), p.n + len(p.c) + len(p.b)
-        v, y, lam = held.z[:forces], held.z[forces:lams], held.z[lams:mus]
-        mu = held.z[mus + self.touching]
+        v, y, lam = look.z[:forces], look.z[forces:lams], look.z[lams:mus]
+        mu = look.z[mus + self.touching]
         problem = p if p.pressed is None else limited(p, p.pressed, mu)
-        answer = Answer(problem, v, y, lam, mu, near.stuck, near.working, "Newton")
-        return answer, replace(place, problem=problem)
+        return Answer(problem, v, y, lam, mu, near.stuck, near.working, "Newton")
 
 
 def _softness(place: Place, near: Answer) -> np.ndarray:

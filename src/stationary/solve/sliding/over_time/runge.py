@@ -51,7 +51,7 @@ class Tried:
     margin : float
         The least margin of the mode at any stage.
     known : list
-        Times and unknowns of stages at which the mode holds.
+        Looks of stages at which the mode holds.
     converged : bool
         Whether all stages were found: what turns fast is not foreseen over a long step.
     """
@@ -59,7 +59,7 @@ class Tried:
     path: np.ndarray
     off: np.ndarray
     margin: float
-    known: list[tuple[float, np.ndarray]]
+    known: list[Any]
     converged: bool
 
     def along(self, share: Any) -> np.ndarray:
