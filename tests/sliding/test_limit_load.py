@@ -305,3 +305,19 @@ def test_what_has_no_friction_holds_nothing_and_is_no_contradiction(held):
     slide = st.quasistatics(drawn, span=(0, 1), points=5)
     np.testing.assert_allclose(slide[x], slide.t, atol=1e-12)
     assert slide.method == "balance" and abs(slide.lost[-1]) < 1e-12
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("weight", [1e-7, 1.0, 1e7])
+def test_one_point_holds_no_load_beside_it(unit, weight):
+    P = st.inputs("P")
+    part = st.slider(points=[(0.3 * unit, 0.2 * unit)], weights=[weight])
+    X, Y, turn = part.coordinates
+    # Through the point all of its friction holds; beside it the part turns about it for nothing.
+    through = X - 0.2 * unit * turn
+    for on, factor in ((through, weight), (X, 0), (X + 0.5 * Y, 0), (unit * turn, 0)):
+        pulled = part + st.System(loads=[st.Load(P, on=on)])
+        limit = st.limit_load(pulled, load=P)
+        agree(limit)
+        assert limit.high.factor == pytest.approx(factor, rel=1e-9, abs=1e-15 * weight)
+        assert factor or "phi.dot" in str(limit)

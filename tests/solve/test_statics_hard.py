@@ -388,3 +388,14 @@ def test_a_platform_on_three_cranks_rests_where_its_rows_are_straight(angles, un
     assert [rest[a] for a in thetas] == pytest.approx([0, 0, 0], abs=1e-9)
     assert rest.stable and rest.inertia == (1, 0, 0)
     assert rest.eigenvalues == pytest.approx([9.81 * unit / (3 + unit**2)], rel=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0])
+@pytest.mark.parametrize(("away", "kind"), [(1e3, "any"), (1e6, "minimum"), (-1e6, "minimum")])
+def test_a_long_slope_with_ripples_is_gone_down_to_its_end(unit, away, kind):
+    # None of the ripples holds: √(1 + x²) is ten times as steep.
+    x = st.coordinates("x")
+    slope = st.System(potential=st.sqrt(1 + (x / unit) ** 2) + 0.1 * st.cos(x / unit))
+    rest = st.statics(slope, start={x: away * unit}, kind=kind)
+    assert rest[x] == pytest.approx(0, abs=1e-12 * unit) and rest.stability == "stable"
+    assert rest.steps < 600

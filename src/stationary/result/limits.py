@@ -206,11 +206,9 @@ class LimitLoad(AbstractShown):
 
     def _mode(self, end: LimitEnd) -> str:
         rates = np.asarray(end.mode)
-        order, least = np.argsort(-np.abs(rates))[:6], 1e-9 * np.abs(rates).max(initial=0.0)
+        order = np.argsort(-np.abs(rates))[:6]
         name = self.graph.layout.name
-        return ", ".join(
-            f"{name(int(i))}.dot {rates[i]:+.3g}" for i in order if abs(rates[i]) > least
-        )
+        return ", ".join(f"{name(int(i))}.dot {rates[i]:+.3g}" for i in order if rates[i])
 
 
 @spelled

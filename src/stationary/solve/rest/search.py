@@ -15,9 +15,10 @@ from stationary.model.layout import name_of
 from stationary.model.system import System
 from stationary.result.equilibrium import Equilibrium
 from stationary.solve.linear import DENSE_UP_TO, Saddle
-from stationary.solve.newton import Balancing, Descent, Ending, Place
+from stationary.solve.newton import Balancing, Ending, Place
 from stationary.solve.progress import Progress
 from stationary.solve.rest.at_rest import AbstractAtRest
+from stationary.solve.rest.descent import Descent
 from stationary.solve.rest.examine import Examination
 from stationary.solve.rest.ipopt import by_ipopt
 from stationary.solve.scales import clear_stiffnesses, scales_of
@@ -371,7 +372,8 @@ class Search(AbstractAtRest):
                 if ending in (Ending.TOO_MANY_STEPS, Ending.STALLED):
                     across, ended = replace(balancing, whole=True).run(place)
                     there, ending = (across, ended) if ended is Ending.BALANCED else (there, ending)
-                if ending is not Ending.STALLED or not self.conservative(q):
+                lost = ending in (Ending.STALLED, Ending.TOO_MANY_STEPS)
+                if not lost or not self.conservative(q):
                     return there.q, there.lam, ending
             elif self._convex(place.with_multipliers()):
                 # Where the energy is convex along the constraints, Newton's method goes down.

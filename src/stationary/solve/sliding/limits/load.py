@@ -292,8 +292,8 @@ def _exactly(held: np.ndarray, v: np.ndarray) -> np.ndarray:
     sizes = np.linalg.norm(held, axis=1)
     rows = held[sizes > 0] / sizes[sizes > 0, None]
     exact = v - np.linalg.lstsq(rows, rows @ v, rcond=1e-9)[0]
-    exact = np.where(np.abs(exact) < 64 * np.finfo(float).eps * largest(v), 0.0, exact)
-    return exact if largest(exact - v) <= _SHARE * largest(v) else v
+    mode = exact if largest(exact - v) <= _SHARE * largest(v) else v
+    return np.where(np.abs(mode) < 64 * np.finfo(float).eps * largest(v), 0.0, mode)
 
 
 def _end(
