@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,20 @@ def test_an_explanation_is_set_in_a_notebook_and_printed_elsewhere():
                  st.equations(bob, principle="statics").explain()):  # fmt: skip
         shown = getattr(text, "_repr_markdown_")()  # noqa: B009  # a str by its type
         assert isinstance(text, str) and shown == text == repr(text)
+
+
+@pytest.mark.parametrize("name", ["costs $5_{ and $6", r"a \begin{b} ^~ % & #", "<b> *x* `y` [z]"])
+def test_names_of_any_signs_are_typeset_as_they_are_written(name):
+    x, y = st.coordinates("x y")
+    rod = st.System(
+        kinetic=x.dot**2 + y.dot**2, constraints=[st.Constraint(x**2 + y**2 - 1, name=name)],
+        name=name,
+    )  # fmt: skip
+    for text in (st.equations(rod).explain(), st.hamilton(rod).explain(),
+                 st.equations(rod, principle="statics").explain()):  # fmt: skip
+        page = html_of_markdown(text)
+        assert f"of {escape(name)}</h1>" in page and "\\begin{b}" not in page.split("</h1>")[1]
+    assert escape(name) in build(st.Model(rod, start={"x": 1.0}), film=False).html
 
 
 def test_products_keep_their_spaces_and_powers_their_exponents():

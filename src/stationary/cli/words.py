@@ -16,6 +16,8 @@ def _each_set(match: re.Match[str]) -> str:
 _RULES: list[tuple[str, Any]] = [
     (r"st\.(simulate|quasistatics)\(…\)\.animate\('([\w.]+)'\)", r"st.\1 with -o \2"),
     (r"motion\.animate\('([\w.]+)'\)", r"st.simulate with -o \1"),
+    (r"Build it from st\.particle.*\[\[drawing\]\] in a model file",
+     "Say what is to be seen: add [[drawing]] to the file"),
     (r";? ?throw=False returns[^.;]*", ""),
     (r"(?:params|inputs|start)=\{([^}]*)\}", _each_set),
     (r"at=\{['\"]?(\w+)['\"]?: ([^}]*)\}", r"--at \1=\2"),

@@ -17,6 +17,7 @@ from stationary.derive.readable import (
     slope,
     terms,
     tidy,
+    title,
     total,
     written,
 )
@@ -57,9 +58,8 @@ def explanation(eq: Equations) -> Explanation:
 
 def _told(board: _Blackboard) -> Explanation:
     eq = board.eq
-    name = eq.system.name
     lines = [
-        f"# Equations of motion{f' of {name}' if name else ''}",
+        title("Equations of motion", eq.system.name),
         f"Coordinates: $q = ({', '.join(map(sp.latex, eq.coordinates))})$.",
     ]
     steps = (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from stationary.derive.field_terms import Work, tidied
-from stationary.derive.readable import Explanation, Term, Written, block, terms, write_sum
+from stationary.derive.readable import Explanation, Term, Written, block, terms, title, write_sum
 from stationary.model.fields import Field
 from stationary.model.symbols import Coordinate
 
@@ -25,10 +25,9 @@ _ENERGIES = (("T", "kinetic"), ("U", "potential"), ("W", "work"), ("D", "dissipa
 def explanation(pde: FieldEquations) -> Explanation:
     """Return the derivation of the equations, step by step."""
     board = _Blackboard(pde)
-    name = pde.continuum.name
     shown = r",\ ".join(map(_declared, pde.fields))
     lines = [
-        f"# Field equations{f' of {name}' if name else ''}",
+        title("Field equations", pde.continuum.name),
         f"Fields: ${shown}$. A dot is a derivative by time, a prime one by position.",
     ]
     steps = (

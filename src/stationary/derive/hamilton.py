@@ -23,6 +23,7 @@ from stationary.derive.readable import (
     slope,
     terms,
     tidy,
+    title,
     write_sum,
 )
 from stationary.derive.sampling import sampled, vanish
@@ -501,7 +502,7 @@ def _explanation(h: Hamilton) -> Explanation:
     ]  # fmt: skip
     canonical = [f"{sp.latex(e.lhs)} &= {write_sum(terms(e.rhs))}" for e in h.equations]
     lines = [
-        f"# Hamilton's equations{f' of {s.name}' if s.name else ''}",
+        title("Hamilton's equations", s.name),
         "## 1. Momenta",
         block(*momenta),
         "## 2. The rate of a momentum is not the generalized force",

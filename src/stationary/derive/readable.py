@@ -27,6 +27,33 @@ MUCH_LONGER = 1.4
 Term = tuple[sp.Expr, sp.Expr]
 
 
+# What TeX takes for itself, as it is set among upright letters.
+_TEX = {"\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim ", " ": r"\ ", "_": r"\ ", "`": "‘"}
+_TEX |= {sign: "\\" + sign for sign in "{}$&#%"}
+
+
+def upright(name: str) -> str:
+    r"""Write a name in LaTeX, whatever signs it holds.
+
+    Examples
+    --------
+    >>> print(upright("costs $5"))
+    \mathrm{costs\ \$5}
+    """
+    return rf"\mathrm{{{''.join(_TEX.get(sign, sign) for sign in name)}}}"
+
+
+def title(what: str, name: str | None) -> str:
+    r"""Write the title of an explanation, in Markdown: a dollar in a name opens no mathematics.
+
+    Examples
+    --------
+    >>> print(title("Statics", "costs $5"))
+    # Statics of costs \$5
+    """
+    return f"# {what}" + (" of " + re.sub(r"([\\`*$<#\[])", r"\\\1", name) if name else "")
+
+
 def tidy(e: Any) -> sp.Expr:
     """Return an equal expression that reads better, at a cost bounded by its size.
 
@@ -313,9 +340,7 @@ class Explanation(str):
         return str(self)
 
     def _repr_markdown_(self) -> str:
-        # A dollar in the name of a system begins no mathematics.
-        title, line, rest = str(self).partition("\n")
-        return title.replace("$", r"\$") + line + rest
+        return str(self)
 
 
 def aligned(rows: Sequence[str]) -> str:

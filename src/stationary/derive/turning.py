@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from stationary.derive.readable import Explanation, block, in_fractions, plain, slope, tidy
+from stationary.derive.readable import (
+    Explanation,
+    block,
+    in_fractions,
+    plain,
+    slope,
+    tidy,
+    title,
+    upright,
+)
 from stationary.derive.virtual_work import conditions
 from stationary.model.built_once import opened
 from stationary.model.checks import is_unit
@@ -241,8 +250,7 @@ def by_angular_velocity(eq: Equations) -> Explanation | None:
     def shown(e: sp.Expr) -> str:
         return sp.latex(board.settled(e))
 
-    name = f" of {eq.system.name}" if eq.system.name else ""
-    lines = [f"# Equations of motion{name}"]
+    lines = [title("Equations of motion", eq.system.name)]
     for turn in board.turns:
         words = turn.rotation.name
         omega = ", ".join(map(sp.latex, turn.omega))
@@ -253,7 +261,7 @@ def by_angular_velocity(eq: Equations) -> Explanation | None:
         )
     several = (("T", board.T), ("U", board.U), ("W", board.W), ("D", board.D))
     energies = [f"{kind} &= {shown(e)}" for kind, e in several if e != 0 or kind == "T"]
-    energies += [f"{sp.latex(sp.Symbol(str(term.name)))} &: {shown(e)} = 0"
+    energies += [f"{upright(str(term.name))} &: {shown(e)} = 0"
                  for _, term, e in board.held]  # fmt: skip
     lines += ["## 1. Energies", block(*energies)]
     count, momenta = 3 * len(board.turns), []

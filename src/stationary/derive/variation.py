@@ -22,6 +22,7 @@ from stationary.derive.readable import (
     slope,
     terms,
     tidy,
+    title,
     write_sum,
 )
 from stationary.derive.virtual_work import (
@@ -141,9 +142,8 @@ class Variation:
         $$\underbrace{\left[\begin{matrix}- g l m \sin{\left(\theta \right)}\end{matrix}\right]}_{\text{potential forces (gravity, springs)}} + \underbrace{\left[\begin{matrix}\tau\end{matrix}\right]}_{\text{external forces}} = 0$$
         """  # noqa: E501
         board = _Blackboard(self)
-        name = self.system.name
         lines = [
-            f"# Statics{f' of {name}' if name else ''}",
+            title("Statics", self.system.name),
             f"Coordinates: $q = ({', '.join(map(sp.latex, self.coordinates))})$.",
         ]
         steps = (board.energies(), board.varied(), board.collected(), board.balance(), board.sum())

@@ -8,9 +8,7 @@ from typing import Any, NoReturn
 import sympy as sp
 
 from stationary.derive.effort import TooLong
-from stationary.derive.readable import (
-    tidy,
-)
+from stationary.derive.readable import tidy, upright
 from stationary.errors import DerivationError
 from stationary.model import graphs
 from stationary.model.arrays import Array
@@ -42,8 +40,7 @@ class Multiplier(sp.Symbol):
         return 2, 0, "Z5"
 
     def _latex(self, printer) -> str:
-        label = self.name.removeprefix("lambda_").replace("_", r"\ ")
-        return rf"\lambda_{{\mathrm{{{label}}}}}"
+        return rf"\lambda_{{{upright(self.name.removeprefix('lambda_'))}}}"
 
 
 def refuse(what: str, finding: str, remedy: str) -> NoReturn:

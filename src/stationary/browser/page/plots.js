@@ -19,11 +19,19 @@ function ticks(low, high, count) {
     made.push(Math.abs(x) < 1e-9 * step ? 0 : x);
   return made;
 }
-function short(x) {
+function short(x, digits = 4) {
   const a = Math.abs(x);
   if (a === 0) return "0";
-  const text = a >= 1e4 || a < 1e-3 ? x.toExponential(2) : String(+x.toPrecision(4));
+  const long = a >= Math.pow(10, Math.max(4, digits)) || a < 1e-3;
+  const text = long ? x.toExponential(Math.max(2, digits - 1)) : String(+x.toPrecision(digits));
   return text.replace("-", "−").replace("e+", "e");
+}
+// As many digits as tell one tick from the next.
+function labelled(marks) {
+  const step = marks.length > 1 ? marks[1] - marks[0] : 0;
+  const largest = Math.max(...marks.map(Math.abs), step);
+  const digits = step ? Math.floor(Math.log10(largest / step) + 1e-9) + 2 : 4;
+  return marks.map(x => [x, short(x, Math.min(Math.max(digits, 4), 12))]);
 }
 // curves: [{x, y, color, dash, dots}]; everything is drawn to the same axes.
 function plot(canvas, curves, labels, colors) {
@@ -51,14 +59,14 @@ function plot(canvas, curves, labels, colors) {
   pen.strokeStyle = colors.grid;
   pen.fillStyle = colors.soft;
   pen.textAlign = "center";
-  for (const x of ticks(x0, x1, Math.max(2, width / 90))) {
+  for (const [x, text] of labelled(ticks(x0, x1, Math.max(2, width / 90)))) {
     pen.beginPath(); pen.moveTo(X(x), box.top); pen.lineTo(X(x), height - box.bottom); pen.stroke();
-    pen.fillText(short(x), X(x), height - box.bottom + 14);
+    pen.fillText(text, X(x), height - box.bottom + 14);
   }
   pen.textAlign = "right";
-  for (const y of ticks(y0, y1, Math.max(2, height / 45))) {
+  for (const [y, text] of labelled(ticks(y0, y1, Math.max(2, height / 45)))) {
     pen.beginPath(); pen.moveTo(box.left, Y(y)); pen.lineTo(width - box.right, Y(y)); pen.stroke();
-    pen.fillText(short(y), box.left - 5, Y(y) + 4);
+    pen.fillText(text, box.left - 5, Y(y) + 4);
   }
   pen.textAlign = "center";
   pen.fillText(labels.x, (box.left + width - box.right) / 2, height - 3);
