@@ -292,3 +292,15 @@ def test_increments_follow_a_limit_that_grows_faster_than_the_spring_pulls(steep
     slide = st.quasistatics(block, span=(0, 3), points=4, step=0.1)
     assert slide.steps == 30 and "cut" not in slide.status.message
     np.testing.assert_allclose(slide[x], np.maximum(slide.t - 1, 0) / (1 + steep), atol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_a_place_that_hardly_moves_is_no_contradiction(unit):
+    # Three feet, pushed along two of them: turning about the third, so that y stays to its digits.
+    feet = [(0, 0), (unit, 0), (0, unit)]
+    part = st.slider(points=feet, weights=[1.0, 1.0, 1.0])
+    x, y, phi = part.coordinates
+    push = st.System(constraints=[st.Constraint(x - unit * st.t, name="push")])
+    slide = st.quasistatics(part + push, span=(0, 1), points=5)
+    assert np.abs(slide[y]).max() < 1e-12 * unit
+    assert slide[phi][-1] == pytest.approx(np.pi / 4, rel=1e-9)

@@ -192,7 +192,7 @@ def _(slide: Slide, *, ended: Reason | None = None, between: Sequence[float] = (
             claims += [*_slides(here, rtol), *constraints(here, rtol)]
     last = state(len(t) - 1, first) if len(t) > 1 else first
     if moves and len(slide.t) > 1:
-        claims += way(slide, rtol, last.scales)
+        claims += way(slide, rtol, last)
     return claims if ended is None else claims + reason(ended, last)
 
 

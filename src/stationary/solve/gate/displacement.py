@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import scipy.sparse as sparse
 from numpy.lib.stride_tricks import sliding_window_view
 
 from stationary.result.slide import Slide
 from stationary.solve.gate.finding import Finding
-from stationary.solve.scales import Scales
+from stationary.solve.gate.state import State
 from stationary.solve.sliding.problem.known_times import known_times
 from stationary.solve.sliding.problem.question import sliding_of
 
@@ -29,20 +30,21 @@ _RULES = ((_MEAN, _FIRST), (_BOOLE, _SIMPSON), (_ROMBERG, _BOOLE_TWICE))
 # What does not add up is divided into so many parts, down to this share of an interval: where
 # velocities grow without bound no rule says much.
 _PARTS, _FINEST = 3, 1 / 100
+# What goes this little beside what bends, or slips with it, hardly moves.
+_HARDLY = 1e-3
 # So many looks between times are free; else as many as the motion took steps, each of which looked
 # more than ten times.
 _LOOKS = 200
 
 
-def way(slide: Slide, rtol: float, scales: Scales) -> list[Finding]:
+def way(slide: Slide, rtol: float, last: State) -> list[Finding]:
     """Measure q(t₂) − q(t₁) − ∫ v dt, beside the lengths at work."""
     t, n = slide.t, slide.kernel.size
     span = float(t[-1] - t[0])
     if slide.dense is None or not span > 0:
         return []
     q, v = slide.y[:, :n], slide.y[:, n : 2 * n]
-    # What hardly moves is measured by what bends.
-    lengths = np.maximum(scales.length, 1e-3 * np.where(np.isfinite(scales.bend), scales.bend, 0.0))
+    lengths = _lengths(last)
     rounding = 16 * np.spacing(np.abs(q).max(axis=0))
     # What is stated in time may switch or peak between two times.
     sliding = sliding_of(slide.system)
@@ -75,6 +77,28 @@ def way(slide: Slide, rtol: float, scales: Scales) -> list[Finding]:
     where = f"'{slide.kernel.layout.name(int(j))}' up to t = {t[ends[i]]:.6g}"
     sizes = float(left[i, j]), float(allowed[i, j])
     return [Finding("it goes where velocities lead:", where, *sizes)]
+
+
+def _lengths(last: State) -> np.ndarray:
+    """Return a move of each coordinate that matters.
+
+    What hardly moves is measured by what bends, and by how far others go that slip with it: a part
+    that is pushed along one axis and turns keeps its other place to the digits of its slips.
+    """
+    scales = last.scales
+    lengths = np.maximum(
+        scales.length, _HARDLY * np.where(np.isfinite(scales.bend), scales.bend, 0)
+    )
+    B = sparse.coo_matrix(abs(last.slips[1]))
+    largest = np.zeros_like(lengths)
+    np.maximum.at(largest, B.col, B.data)
+    some = B.data > _HARDLY * largest[B.col]
+    row, col, data = (x[some] for x in (B.row, B.col, B.data))
+    for _ in range(2):
+        with_it = np.zeros_like(lengths)
+        np.maximum.at(with_it, col, (B @ lengths)[row] / data)
+        lengths = np.maximum(lengths, _HARDLY * with_it)
+    return lengths
 
 
 def _told(
