@@ -191,6 +191,25 @@ def test_a_row_that_is_redundant_only_where_the_motion_starts_is_not_forgotten()
         assert motion.residual["R"] < 1e-9
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("power", [2, 3])
+@pytest.mark.parametrize("angle", [0.0, 0.3])
+def test_a_power_of_a_constraint_beside_it_changes_nothing(angle, power, unit):
+    """Where R is zero its square has no slope, so that no length of a row tells how small it is."""
+    x, y, a = st.coordinates("x y a")
+    R = st.sqrt(x**2 + y**2) - unit
+    bob = st.particle(1.0, at=(x, y), gravity=unit) + st.System(constraints=[R, R**power])
+    pendulum = st.System(kinetic=a.dot**2 / 2, potential=st.sin(a))
+    start = {x: unit * np.cos(angle), y: unit * np.sin(angle)}
+    motion = st.simulate(bob, span=(0, 4), start=start, points=11)
+    expected = st.simulate(pendulum, span=(0, 4), start={a: angle}, points=11)
+    assert motion.redundant == ("R2",)
+    np.testing.assert_allclose(motion[x], unit * np.cos(expected[a]), atol=1e-12 * unit)
+    other = st.particle(1.0, at=(x, y), gravity=unit) + st.System(constraints=[R, (y + x) ** power])
+    with pytest.raises((st.DidNotConverge, st.StatementError)):
+        st.simulate(other, span=(0, 4), start={x: unit / np.sqrt(2), y: -unit / np.sqrt(2)})
+
+
 def test_constraints_that_part_after_the_start_are_refused_by_name():
     # x = sin t and x = t agree in place and velocity at t = 0, and never after.
     x, y = st.coordinates("x y")

@@ -13,6 +13,7 @@ from scipy.sparse.linalg import splu
 from stationary.derive.graph import Graph
 from stationary.errors import StatementError, say
 from stationary.lower.kernel import graph_of, numeric
+from stationary.lower.rounding import rounding
 from stationary.model.system import System
 from stationary.result.state import State
 from stationary.solve.arguments import quiet
@@ -148,6 +149,12 @@ def _onto(place: _Place, q: np.ndarray, R: np.ndarray, A: Any) -> np.ndarray:
     small = np.maximum(place.scales(q).small(A, _CONSISTENT), _CONSISTENT * np.abs(R))
     small = np.maximum(small, place.scales(new_q).small(new_A, _CONSISTENT))
     far = ~(np.abs(new_R) <= small)
+    if far.any():
+        # Where rows all but vanish, what they are summed from leaves more than they can mend.
+        here, there = place.lost(q), place.lost(new_q)
+        if (np.abs(R) <= here).all():
+            return q
+        far &= ~(np.abs(new_R) <= there)
     if far.any():
         raise StatementError(
             _violated(
@@ -320,6 +327,12 @@ class _Place:
     def rounding(self, q: np.ndarray, A: Any) -> np.ndarray:
         """Return by how much the last digits of the coordinates change each row."""
         return _ROUNDING * (abs(A) @ np.abs(q))
+
+    def lost(self, q: np.ndarray) -> np.ndarray:
+        """Return how much of every row is rounding of what it is summed from; 0 if none can say."""
+        at = [self.t, q, np.zeros_like(q), self.u, self.p]
+        lost = rounding(self.graph, "constraints", at)
+        return np.zeros(self.graph.layout.multipliers) if lost is None else lost
 
     def rates(self, q: np.ndarray, v: np.ndarray, A: Any) -> np.ndarray:
         """Return how large the terms of each row's Ṙ = A v + b are.
