@@ -237,7 +237,8 @@ def _spelled(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     meant = [(word, k if k < code.co_argcount else maxsize)
              for k, word in enumerate(names) if word in _MEANING
-             and (word in ("name", "table") or function.__name__ != "__init__")]  # fmt: skip
+             and (word in ("name", "table", "kind")
+                  or function.__name__ != "__init__")]  # fmt: skip
 
     @wraps(function)
     def checked(*places: Any, **given: Any) -> Any:
@@ -328,7 +329,7 @@ def _truth(argument: str, value: Any) -> tuple[str, str, str] | None:
 _MEANING: dict[str, Callable[[str, Any], tuple[str, str, str] | None]] = {
     "path": _path, "fps": _positive, "table": _table,
     **dict.fromkeys(("params", "inputs", "show", "sliders", "changes"), _dictionary),
-    **dict.fromkeys(("name", "question", "view", "principle", "text"), _text),
+    **dict.fromkeys(("name", "question", "view", "principle", "text", "kind"), _text),
     **dict.fromkeys(("throw", "repair", "paused", "refuse"), _truth),
 }  # fmt: skip
 

@@ -64,7 +64,6 @@ class Scope:
 
 
 @spelled
-@lru_cache(maxsize=128)
 def minimum_power_holds(system: System) -> Scope:
     """Tell whether the principle of minimum power finds the motion of a system.
 
@@ -88,6 +87,11 @@ def minimum_power_holds(system: System) -> Scope:
 so that the principle is wrong by the factor n + 1
     """
     require(system)
+    return _scope(system)
+
+
+@lru_cache(maxsize=128)
+def _scope(system: System) -> Scope:
     reasons: dict[str, str] = {}
     kinds: dict[str, Kind] = {}
     failing: list[str] = []

@@ -22,9 +22,11 @@ def plot(runs: Any, *names: str) -> Any:
     unknown = [n for n in names if n not in known]
     if unknown or not known:
         raise StatementError(
-            f"'{unknown[0]}' cannot be drawn." if unknown else "there is nothing to draw.",
+            f"'{str(unknown[0])[:60]}' cannot be drawn."
+            if unknown
+            else "there is nothing to draw.",
             f"What can be: {', '.join(known) or 'none'}."
-            + (did_you_mean(unknown[0], known) if unknown else ""),
+            + (did_you_mean(str(unknown[0]), known) if unknown else ""),
             "Draw numbers that were kept of every run.",
         )
     series = _series(runs, names or tuple(known))[:_MOST_PANELS]

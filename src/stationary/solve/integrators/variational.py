@@ -15,6 +15,7 @@ from stationary.derive.graph import Graph
 from stationary.errors import StatementError, spelled
 from stationary.lower.engines.casadi import Numeric, quiet
 from stationary.lower.kernel import AbstractKernel, numeric
+from stationary.model.numbers import number_of
 from stationary.solve.integrators.between_ends import unseen
 from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Ode, Piece, Stopped
 
@@ -67,7 +68,8 @@ class Variational(AbstractIntegrator):
     step: float
 
     def __post_init__(self):
-        if not (np.isfinite(self.step) and self.step > 0):
+        step = number_of(self.step)
+        if not (np.isfinite(step) and step > 0):
             raise StatementError(
                 "the step of a variational integrator is a positive number.",
                 f"Found step={self.step!r}.",

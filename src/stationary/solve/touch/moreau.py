@@ -18,6 +18,7 @@ from stationary.derive.touch import Touch as TouchGraph
 from stationary.errors import StatementError, spelled
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.inputs import lowered
+from stationary.model.numbers import number_of
 from stationary.result.changes import Change
 from stationary.result.status import Status
 from stationary.result.steps import Taken
@@ -92,8 +93,8 @@ class Moreau:
     step: float
 
     def __post_init__(self):
-        number = isinstance(self.step, (int, float, np.number)) and np.isfinite(self.step)
-        if not (number and self.step > 0):
+        step = number_of(self.step)
+        if not (np.isfinite(step) and step > 0):
             raise StatementError(
                 "the step of a time stepping is a positive number.",
                 f"Found step={self.step!r}.",

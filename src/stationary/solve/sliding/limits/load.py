@@ -490,6 +490,12 @@ def limit_surface(
     columns = {slot.name: column for slot, column in tables[0].table.columns.items()}
     points = np.stack([np.asarray(columns[f"p[{i}]"], dtype=float) for i in range(2)], axis=1)
     weights = _weights(part, tables[0], params)
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+        raise StatementError(
+            "count is not a number of twists.",
+            f"Found {str(count)[:60]}, expected a whole number, 1 or more.",
+            "Leave it out, or write count=2000.",
+        )
     # Evenly over a sphere of twists in which rotation counts with the size of the part.
     size = float(np.sqrt((weights @ (points**2).sum(axis=1)) / weights.sum())) or 1.0
     turns = max(8, round(np.sqrt(count / 2)))
