@@ -235,8 +235,7 @@ class BalanceFlow(AbstractFlow[ByBalance]):
 
     def _let_slide(self, phase: ByBalance, look: Look) -> list[Numbers]:
         """Return modes in which one line slides that others hold at this very instant alone."""
-        starts, numbers = self.question.starts, phase.numbers
-        narrow = np.diff(np.append(starts, self.question.sliding.rates)) == 1
+        starts, narrow, numbers = self.question.starts, self.question.narrow, phase.numbers
         sliding = []
         for k in np.flatnonzero(narrow & (numbers.stuck > 0)):
             one = np.arange(len(starts)) == k
@@ -297,8 +296,7 @@ class BalanceFlow(AbstractFlow[ByBalance]):
 
     def _turned(self, numbers: Numbers, look: Look, wrong: np.ndarray) -> Numbers:
         """Return the mode in which what does not fit does the opposite."""
-        starts, terms = self.question.starts, len(numbers.stuck)
-        narrow = np.diff(np.append(starts, self.question.sliding.rates)) == 1
+        starts, narrow, terms = self.question.starts, self.question.narrow, len(numbers.stuck)
         slips, gaps = wrong[:terms], wrong[terms:]
         ways = np.where(narrow, np.sign(look.z[self.n + starts]), 0.0)
         return replace(

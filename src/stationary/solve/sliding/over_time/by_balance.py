@@ -101,9 +101,9 @@ class ByBalance(AbstractPhase[Look]):
         self._given = np.concatenate([*given, lengths, [whole, self.clear, energy]])
         #: The sign of the slope, which turns where a rest is lost.
         self.turns = 0.0
-        widths = np.diff(np.append(question.starts, question.sliding.rates))
         #: Whether nothing is free in its plane: what the balance decides at any time by itself.
-        self.placed = not np.any((widths > 1) & (numbers.stuck == 0) & (numbers.confined == 0))
+        free = ~question.narrow & (numbers.stuck == 0) & (numbers.confined == 0)
+        self.placed = not free.any()
         self._factors: tuple[np.ndarray, np.ndarray] | None = None
         sizes = sizes_of(question.sliding)
         self._sign, self._order, self._last_force = 0.0, np.arange(sum(sizes)), sum(sizes[:4])
@@ -279,7 +279,7 @@ class ByBalance(AbstractPhase[Look]):
             return x
         place = look.z[: self.n]
         # From there one sees the same.
-        self.seen[t if self.decided else (t, place.tobytes())] = look
+        self.see(look, t, place)
         return np.concatenate([place, x[self.n :]])
 
     def reaches(self, t: float, x: np.ndarray) -> bool:

@@ -14,7 +14,7 @@ from stationary.solve.sliding.coulomb.pressed import limited
 from stationary.solve.sliding.instant.least_power import solved
 from stationary.solve.sliding.over_time.flow import AbstractFlow
 from stationary.solve.sliding.over_time.phase import AbstractPhase, Passed
-from stationary.solve.sliding.over_time.power_equations import InMode, Look
+from stationary.solve.sliding.over_time.power_equations import InMode, Look, equations_of
 from stationary.solve.sliding.over_time.runge import Tried
 from stationary.solve.sliding.over_time.stretch import State, onto, powers_at
 from stationary.solve.sliding.problem.mode import Mode
@@ -46,7 +46,10 @@ class ByPower(AbstractPhase[Look]):
         self.near, self.touching = near, place.touching
         #: The numbers of the contacts that hold.
         self.working = place.touching[near.working]
-        self.compiled = InMode.of(question, place, near, not self.shares)
+        #: Its equations, where they are few enough to be compiled.
+        self.compiled = None
+        if (equations := equations_of(question.sliding)) is not None:
+            self.compiled = InMode(question, place, near, not self.shares, equations)
         self.tells = self.compiled is not None and self.compiled.tells is not None
         #: The answer where the present step began.
         self.anchor: Answer | None = None

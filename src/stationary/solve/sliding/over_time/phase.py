@@ -48,7 +48,7 @@ class AbstractPhase(ABC, Generic[L]):
         #: What is known at the latest times.
         self.known: list[L] = []
         #: The latest looks by time and place: ends of steps are asked about repeatedly.
-        self.seen: dict[Any, L] = {}
+        self._seen: dict[Any, L] = {}
 
     # -- what a law says --------------------------------------------------------------------------
 
@@ -81,13 +81,17 @@ class AbstractPhase(ABC, Generic[L]):
 
     def look(self, t: float, q: np.ndarray) -> L:
         """Look at a time and a place; a second time they are known."""
-        key = t if self.decided else (t, q.tobytes())
-        look = self.seen.get(key)
+        look = self._seen.get(t if self.decided else (t, q.tobytes()))
         if look is None:
-            look = self.seen[key] = self.search(t, q)
-            if len(self.seen) > _KNOWN:
-                del self.seen[next(iter(self.seen))]
+            look = self.search(t, q)
+            self.see(look, t, q)
         return look
+
+    def see(self, look: L, t: float, q: np.ndarray) -> None:
+        """Have a look ready for when it is asked for again."""
+        self._seen[t if self.decided else (t, q.tobytes())] = look
+        if len(self._seen) > _KNOWN:
+            del self._seen[next(iter(self._seen))]
 
     def remember(self, look: L) -> None:
         """Add to what is known."""
@@ -100,7 +104,7 @@ class AbstractPhase(ABC, Generic[L]):
 
     def recall(self, known: list[L]) -> None:
         """Go back to where something was known, which leads on from there to the last digit."""
-        self.known, self.seen = known, {}
+        self.known, self._seen = known, {}
 
     def accept(self, tried: Tried) -> None:
         """Take a step that was tried."""

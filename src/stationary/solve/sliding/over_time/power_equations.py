@@ -72,14 +72,14 @@ Solved = tuple[np.ndarray, np.ndarray]
 class InMode:
     """The mode of an answer, ready to be followed by compiled equations."""
 
-    def __init__(self, question: Question, place: Place, near: Answer, rooms: bool):
+    def __init__(
+        self, question: Question, place: Place, near: Answer, rooms: bool, equations: Equations
+    ):
         """Take the mode of an answer at a place; `near` is about the contacts that touch there.
 
         What sticks may be beyond its limit unless `rooms` count.
         """
         self.question, self.near, self.touching = question, near, place.touching
-        equations = equations_of(question.sliding)
-        assert equations is not None
         self._equations, wide = equations, equations.wide
         p, gaps = place.problem, len(place.gap)
         lines, signs = ways_along(p, near)
@@ -101,11 +101,10 @@ class InMode:
         self._units = np.concatenate(sizes)
         #: None where forces are shared.
         self._scales = self._scaled(place) if rooms else None
-
-    @classmethod
-    def of(cls, question: Question, place: Place, near: Answer, rooms: bool) -> InMode | None:
-        """Return the mode of an answer where its equations are few enough to be compiled."""
-        return None if equations_of(question.sliding) is None else cls(question, place, near, rooms)
+        #: Which unknowns are told as forces, where friction is dry and no forces are shared.
+        self.tells = equations.forces if rooms and equations.dry else None
+        #: Whether steps can be tried: nothing is read from tables, and no forces are shared.
+        self.steps = rooms and not question.system.inputs
 
     def _scaled(self, place: Place) -> np.ndarray:
         """Return units of unknowns, sizes of equations, and what is soft, for all of a mode."""
@@ -152,17 +151,6 @@ class InMode:
             move = lstsq(slope * rows[:, None], left * rows, cond=_DEPENDENT)[0]
             z = z - self._units * move
         return None
-
-    @property
-    def tells(self) -> slice | None:
-        """Which unknowns are told as forces, where friction is dry and no forces are shared."""
-        told = self._scales is not None and self._equations.dry
-        return self._equations.forces if told else None
-
-    @property
-    def steps(self) -> bool:
-        """Whether steps can be tried: nothing is read from tables, and no forces are shared."""
-        return self._scales is not None and not self.question.system.inputs
 
     def step(self, t: float, x: np.ndarray, h: float, z: np.ndarray) -> Tried | None:
         """Try a step of Runge and Kutta, or return None where it leads beyond a jump."""
@@ -374,7 +362,8 @@ def equations_of(sliding: Sliding) -> Equations | None:
     margin.append(_least(at.gap + digits, 1 - touches))
     z = ca.vertcat(v, y, lam, mu, *along)
     residual = ca.vertcat(balance, *law, held, contacts, *turns)
-    told = ca.vertcat(largest_of(*off), _smallest(margin), *at.account(v, (y, lam, mu), slope))
+    powers = at.account(v, (y, lam, mu), slope)
+    told = ca.vertcat(largest_of(*off), reduce(ca.fmin, margin), *powers)
     mode = ca.vertcat(stuck, sign, works, touches, digits, rooms, least)
     outputs = [ca.densify(x) for x in (residual, ca.vec(ca.jacobian(residual, z)), told)]
     function = ca.Function("in_mode", [*here, z, mode], outputs, {"cse": True})
@@ -391,10 +380,6 @@ def equations_of(sliding: Sliding) -> Equations | None:
 
 def _is_zero(x: Any) -> bool:
     return bool(x.is_constant() and float(x) == 0)
-
-
-def _smallest(parts: list[Any]) -> Any:
-    return reduce(ca.fmin, parts)
 
 
 def _least(values: Any, where: Any) -> Any:

@@ -382,6 +382,11 @@ class Question:
         return terms_of(self.sliding)[0]
 
     @cached_property
+    def narrow(self) -> np.ndarray:
+        """Which friction terms act along a line."""
+        return np.diff(np.append(self.starts, self.sliding.rates)) == 1
+
+    @cached_property
     def rubs(self) -> np.ndarray:
         """For each friction term the contact that presses it, or −1."""
         return terms_of(self.sliding)[1]
