@@ -371,19 +371,19 @@ def test_a_stiff_spring_between_two_leaves_them_where_the_well_is(stiff, unit):
     assert top[y] == 0 and not top.stable
 
 
-@pytest.mark.parametrize("unit", [1e-9, 1e-3, 1.0, 1e9])
+@pytest.mark.parametrize(("unit", "far"), [(1e-9, 0), (1e-3, 100), (1.0, 0), (1e9, 1), (1e9, 100)])
 @pytest.mark.parametrize("angles", [(0.3, 0.2, 0.4), (0.3, 0.3, 0.3), (0.1, 0.5, -0.2)])
-def test_a_platform_on_three_cranks_rests_where_its_rows_are_straight(angles, unit):
+def test_a_platform_on_three_cranks_rests_where_its_rows_are_straight(angles, unit, far):
     # X − l sin θ has no curvature at θ = 0, where it hangs; two of the six rows are redundant.
     # In its one freedom U = −m g l cos θ, over moves (θ, θ, θ, lθ) of the four that move.
     X, Y = st.coordinates("X Y")
     thetas = st.coordinates("theta1 theta2 theta3")
     rows = [row for k, a in enumerate(thetas) for row in (
-        st.Constraint(X - unit * st.sin(a), name=f"x{k}"),
-        st.Constraint(Y + unit * st.cos(a), name=f"y{k}"),
+        st.Constraint(X - far * unit - unit * st.sin(a), name=f"x{k}"),
+        st.Constraint(Y - far * unit + unit * st.cos(a), name=f"y{k}"),
     )]  # fmt: skip
     platform = st.particle(1.0, at=(X, Y), gravity=9.81) + st.System(constraints=rows)
-    start = {Y: -unit, **dict(zip(thetas, angles))}
+    start = {X: far * unit, Y: (far - 1) * unit, **dict(zip(thetas, angles))}
     rest = st.statics(platform, start=start)
     assert [rest[a] for a in thetas] == pytest.approx([0, 0, 0], abs=1e-9)
     assert rest.stable and rest.inertia == (1, 0, 0)

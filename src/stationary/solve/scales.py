@@ -31,6 +31,9 @@ _ACROSS = 1e-2
 # Nor does one on which it depends so many times less tell where the row bends.
 _ASIDE = 1e-3
 
+# The share of a row that ties a coordinate to its others.
+_TIED = 0.1
+
 # What a whole turn changes by less than this is an angle.
 _SAME = 1e-9
 
@@ -325,3 +328,21 @@ def _on_diagonal(B: Any) -> np.ndarray:
     occurs = np.zeros(B.shape[0], dtype=bool)
     occurs[entries.row[entries.row == entries.col]] = True
     return occurs
+
+
+def tied_digits(A: Any, digits: np.ndarray, moves: np.ndarray) -> np.ndarray:
+    """Return the last digits of coordinates, none sharper than those of what rows A tie it to.
+
+    An angle is known no better than the place of its crank's end. `moves` of coordinates count
+    alike.
+    """
+    if not A.shape[0]:
+        return digits
+    rows = sparse.coo_matrix(abs(sparse.csr_matrix(A)) @ sparse.diags(moves))
+    largest, lost = np.zeros((2, A.shape[0]))
+    np.maximum.at(largest, rows.row, rows.data)
+    np.maximum.at(lost, rows.row, rows.data * (digits / moves)[rows.col])
+    tied, shared = rows.data > _TIED * largest[rows.row], np.zeros(len(digits))
+    lost = np.divide(lost, largest, out=np.zeros_like(lost), where=largest > 0)
+    np.maximum.at(shared, rows.col[tied], lost[rows.row[tied]])
+    return np.maximum(digits, shared * moves)

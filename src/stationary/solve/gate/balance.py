@@ -24,7 +24,7 @@ def balance(
     # What is rarely needed is dearer than all the rest.
     if not np.all(left <= allowed):
         allowed = np.maximum(allowed, rtol * state.springing)
-        allowed += _ROUNDINGS * (state.shaken + np.finfo(float).eps * state.strongest)
+        allowed += _ROUNDINGS * (state.shaken + state.digit * state.strongest)
     if not np.all(left <= allowed):
         allowed += _ROUNDINGS * (state.computed + state.turned)
     if start is not None:

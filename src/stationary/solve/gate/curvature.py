@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.linalg import null_space
 
@@ -12,7 +14,8 @@ from stationary.result.equilibrium import Equilibrium
 from stationary.solve.factors import stiffnesses
 from stationary.solve.gate.finding import Finding
 from stationary.solve.gate.state import State
-from stationary.solve.linear import orthonormal
+from stationary.solve.linear import dense, orthonormal
+from stationary.solve.scales import tied_digits
 
 # Systems of more coordinates take longer to look at than to solve.
 _LARGEST = 60
@@ -21,6 +24,8 @@ _FLAT = 1e-7
 # Rows whose gradients are this nearly alike say the same; energies so near are the same.
 _SAME = 1e-9
 _ROUNDINGS = 64.0
+# Last digits of a place by which its gradients are not known, and how often they are looked at.
+_DIGITS, _SHAKEN = 16.0, 3
 # So often rows and columns are made alike in turn.
 _ROUNDS = 8
 
@@ -50,7 +55,7 @@ def curvature(rest: Equilibrium, state: State) -> list[Finding]:
     stiffest = stiff.max(initial=0.0) or 1.0
     scale = 1 / np.where(stiff > 1e-6 * stiffest, stiff, stiffest)
     H = scale[:, None] * ((K - bent) + (K - bent).T) / 2 * scale
-    A = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)[holds | touching]
+    A = _clear(state)[holds | touching]
     Z = orthonormal(_free(A, state.alike, sum(rest.inertia)) / scale[:, None])
     signs = np.linalg.eigvalsh(Z.T @ H @ Z) if Z.shape[1] else np.zeros(0)
     positive, negative, zero = rest.inertia
@@ -72,6 +77,16 @@ def curvature(rest: Equilibrium, state: State) -> list[Finding]:
             Finding("eigenvalues have the signs", "that are told", float(max(beyond)), 0.5)
         )
     return claims
+
+
+def _clear(state: State) -> np.ndarray:
+    """Return the gradients of what holds, without entries made of last digits of places."""
+    A = dense(state.holds[2])
+    digits = _DIGITS * tied_digits(A, np.spacing(np.abs(state.q)), _even(A))
+    signs = np.random.default_rng(8).choice([-1.0, 1.0], (_SHAKEN, len(state.q)))
+    beside = [dense(replace(state, q=state.q + digits * x).holds[2]) for x in signs]
+    change = np.max([np.abs(near - A) for near in beside], axis=0)
+    return np.where(np.abs(A) <= change, 0.0, A)
 
 
 def _free(A: np.ndarray, alike: np.ndarray, count: int) -> np.ndarray:

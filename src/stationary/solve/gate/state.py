@@ -14,7 +14,7 @@ from stationary.derive.graph import Graph
 from stationary.derive.sliding import Sliding
 from stationary.lower.kernel import numeric
 from stationary.lower.rounding import rounding
-from stationary.solve.scales import Scales, largest_terms, scales_of
+from stationary.solve.scales import Scales, largest_terms, scales_of, tied_digits
 from stationary.solve.sliding.problem.question import evaluated, terms_of
 
 # How many times the last digits of the coordinates are shaken to see what that changes.
@@ -137,7 +137,7 @@ class State:
     def shaken(self) -> np.ndarray:
         """How the forces on each coordinate change with the last digits of coordinates."""
         rng = np.random.default_rng(0)
-        ulps = self.scales.rounding
+        ulps = tied_digits(self.holds[2], self.scales.rounding, self.alike)
         shaken = [self.q + ulps * rng.choice([-1.0, 1.0], len(ulps)) for _ in range(_SHAKES)]
         changes = [np.abs(self._left(q) - self.unbalanced) for q in shaken]
         return np.max(changes, axis=0) + np.finfo(float).eps * self.pulls
@@ -168,7 +168,17 @@ class State:
         """What is known of the forces of constraints where rows turn by their last digits."""
         over = sparse.csr_matrix(self.holds[2]) @ sparse.diags(self.alike)
         work = largest_terms(over, np.ones(len(self.q))) * np.abs(self.lam)
-        return np.finfo(float).eps * ((over != 0).T @ work) / self.alike
+        return self.digit * ((over != 0).T @ work) / self.alike
+
+    @cached_property
+    def digit(self) -> float:
+        """The last digit of what rows hold, beside what it could be; far out it is a large one."""
+        A, digits = self.holds[2], np.spacing(np.abs(self.q))
+        whole = largest_terms(A, self.alike)
+        shares = np.divide(
+            largest_terms(A, digits), whole, out=np.zeros_like(whole), where=whole > 0
+        )
+        return float(np.max(shares, initial=np.finfo(float).eps))
 
     @cached_property
     def stiffness(self) -> Any:

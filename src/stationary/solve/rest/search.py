@@ -21,7 +21,7 @@ from stationary.solve.rest.at_rest import AbstractAtRest
 from stationary.solve.rest.descent import Descent
 from stationary.solve.rest.examine import Examination
 from stationary.solve.rest.ipopt import by_ipopt
-from stationary.solve.scales import clear_stiffnesses, scales_of
+from stationary.solve.scales import clear_stiffnesses, scales_of, tied_digits
 
 # Descents from points that are no minima.
 _MOST_DESCENTS = 10
@@ -479,7 +479,9 @@ class Search(AbstractAtRest):
         A, H = abs(place.A), abs(place.H)
         self.stiffest = np.maximum(self.stiffest, H @ self.metric / self.metric)
         at_work = np.abs(place.force) + A.T @ np.abs(place.lam) + H @ self.lengths(place.q)
-        force = _ACCEPTED * at_work + 64 * (H @ np.spacing(np.abs(place.q)))
+        force = _ACCEPTED * at_work + 64 * (
+            H @ tied_digits(place.A, np.spacing(np.abs(place.q)), self.metric)
+        )
         # What one force loses by rounding reaches the others through the constraints.
         work = float(np.max(at_work * self.metric, initial=0.0))
         force = force + 64 * np.finfo(float).eps * work / self.metric
