@@ -81,6 +81,19 @@ def test_a_free_body_obeys_eulers_equations(method, seed):
     assert motion.residual["R"] < 1e-14
 
 
+@pytest.mark.parametrize("method", METHODS[:3], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("tilt", [1e-100, 4e-15, 1e-8])
+def test_a_body_that_hardly_leans_turns_as_one_that_stands_upright(method, tilt):
+    """What a coordinate weighs at one place, here 1e-200 or nothing, is no size of a motion."""
+    q, rates = np.array([1.0, tilt, tilt, -tilt]), (0.1, 1.0, 0.2)
+    free, given = body((1.0, 2.0, 3.0)), {"span": (0, 3), "method": method, "points": 2}
+    upright = st.simulate(free, start=start((1.0, 0.0, 0.0, 0.0), rates), **given)
+    leaning = st.simulate(free, start=start(q / np.linalg.norm(q), rates), **given)
+    turned = product([1, *q[1:]], upright.q[-1])
+    assert np.abs(turned - leaning.q[-1]).max() < 1e-8
+    assert leaning.steps < 2 * upright.steps and leaning.digits > 8
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])
 def test_a_top_precesses_steadily(seed, unit):

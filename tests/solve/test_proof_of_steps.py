@@ -216,6 +216,19 @@ def test_pulses_and_walls_of_a_billionth_are_met(method):
     assert motion[x.dot][-1] == pytest.approx(-1, abs=3e-5)
 
 
+@pytest.mark.parametrize("place", [1.69955897885941, 5.3])
+@pytest.mark.parametrize("method", ["auto", st.Runge(), st.BDF()], ids=str)
+def test_a_thin_well_is_not_jumped_over_where_steps_fail_in_it(method, place):
+    """Nothing but the time of the passage tells of it: far away all is as it was."""
+    width, depth = 1.16e-5, 3.0
+    shape = st.exp(-(((x - place) / width) ** 2))
+    well = st.System(kinetic=x.dot**2 / 2, potential=-depth * shape / 2)
+    motion = st.simulate(well, span=(0, 10), start={x.dot: 1.0}, method=method, rtol=1e-8)
+    s = np.linspace(-9, 9, 2001)
+    gained = width * np.trapezoid(1 - 1 / np.sqrt(1 + depth * np.exp(-(s**2))), s)
+    assert motion[x][-1] - 10 == pytest.approx(gained, abs=3e-7)
+
+
 def test_a_fixed_step_over_a_thin_wall_is_told():
     system = st.System(kinetic=x.dot**2 / 2, potential=10 * st.exp(-(((x - 5.3) / 0.001) ** 2)))
     with pytest.raises(st.DidNotConverge, match="jumps over") as caught:

@@ -162,6 +162,10 @@ def sizes_of(graph: Graph, params: np.ndarray, t: float, q: np.ndarray) -> np.nd
     M = numeric(graph, "mass")(*arguments)[0].diagonal()
     if not length.any():
         length = _turning(graph, arguments, M)
+    elif not graph.constant_mass:
+        # What has no mass in one place, as the first of four that are a rotation, has one nearby.
+        way = length * np.random.default_rng(5).choice([-1.0, 1.0], len(q))
+        M = np.fmax(M, numeric(graph, "mass")(t, q + way, *arguments[2:])[0].diagonal())
     return _shared(length, M, graph.layout)
 
 

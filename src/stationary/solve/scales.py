@@ -34,6 +34,9 @@ _ASIDE = 1e-3
 # The share of a row that ties a coordinate to its others.
 _TIED = 0.1
 
+# A mass this many times smaller than those around it is none.
+_NO_MASS = 1e-9
+
 # What a whole turn changes by less than this is an angle.
 _SAME = 1e-9
 
@@ -238,6 +241,8 @@ def _metric(balance: Balance, at: tuple, v: np.ndarray, stiff: np.ndarray, A: An
     for places in graph.layout.kinematics.quaternions:
         # Along itself a quaternion has no inertia: its entries count alike.
         inertia[places] = inertia[places].max()
+    if not graph.constant_mass and not len(graph.layout.kinematics.quaternions):
+        inertia = np.where(_singular(M, inertia), 0.0, inertia)
     for weights in (inertia, np.sqrt(stiff), _rubs(graph, at)):
         if np.all(weights > 0) and np.all(np.isfinite(weights)):
             return weights
@@ -251,6 +256,14 @@ def _metric(balance: Balance, at: tuple, v: np.ndarray, stiff: np.ndarray, A: An
     np.maximum.at(beside, entries.col, most[entries.row])
     columns = np.where((columns > _ACROSS * beside) | (turned > 0), columns, beside)
     return np.where(columns > 0, columns, typical)
+
+
+def _singular(M: Any, inertia: np.ndarray) -> bool:
+    """Tell whether masses of a place are none of the motion: some direction there has none."""
+    if not np.all(inertia > 0) or len(inertia) > _ONE_BY_ONE:
+        return False
+    M = _finite(M).toarray() / np.outer(inertia, inertia)
+    return bool(np.linalg.eigvalsh(M)[0] < _NO_MASS)
 
 
 def _columns(A: Any) -> np.ndarray:

@@ -242,18 +242,19 @@ def _advance(
     fractions = (times - times[0]) / (times[-1] - times[0])
     # Rounded, so that chunks of an even grid share one integrator.
     way = tuple(np.round(fractions, 12)), times[0], times[-1] - times[0], y
-    part = 0.0 if narrow == np.inf else 2.0 ** np.floor(np.log2(narrow / way[2]))
     most = _most(ode, len(times) - 1)
     for implicit, share in _ways(ode):
         states, steps = _run(
-            ode, *way, implicit=implicit, most=most, part=part, share=share, known=known
+            ode, *way, implicit=implicit, most=most, narrow=narrow, share=share, known=known
         )
         if states is not None:
             return times, np.vstack([y, states]), steps
-    return _approach(ode, times, y)
+    return _approach(ode, times, y, narrow)
 
 
-def _approach(ode: Ode, times: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+def _approach(
+    ode: Ode, times: np.ndarray, y: np.ndarray, narrow: float = np.inf
+) -> tuple[np.ndarray, np.ndarray, int]:
     """Go on as far as possible: by fewer nodes at once where more fail, then half of the way.
 
     No step looks beyond the last node of those that it is asked for.
@@ -267,8 +268,9 @@ def _approach(ode: Ode, times: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, n
         most = _LAST_STEPS if halvings else _most(ode, several)
         for implicit, share in _ways(ode)[bool(halvings and ode.patient) :]:
             states, taken = _run(
-                ode, fractions, begin, length, known[-1], implicit=implicit, most=most, share=share
-            )
+                ode, fractions, begin, length, known[-1],
+                implicit=implicit, most=most, narrow=narrow, share=share,
+            )  # fmt: skip
             if states is not None:
                 break
         if states is not None:
@@ -301,12 +303,12 @@ def _run(
     *,
     implicit: bool,
     most: int = _MOST_STEPS,
-    part: float = 0.0,
+    narrow: float = np.inf,
     share: float = 1.0,
     known: Any = None,
     formula: str = "bdf",
 ) -> tuple[np.ndarray | None, int]:
-    """Return states at fractions of a way and the steps, each at most a part of it if one is told.
+    """Return states at fractions of a way and the steps, none longer than what is `narrow` there.
 
     A step is allowed a share of the tolerances.
 
@@ -314,6 +316,7 @@ def _run(
     places from an origin near them, so that the relative one is of their way.
     """
     kernel, (size, origin) = ode.kernel, known or sizes(ode, start, y, start + length)
+    part = 2.0 ** np.floor(np.log2(narrow / length)) if narrow < length else 0.0
     rtol, atol = (
         max(share * given, min(given, least)) for given, least in zip((ode.rtol, ode.atol), _LEAST)
     )

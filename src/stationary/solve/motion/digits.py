@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from stationary.lower.kernel import numeric
 from stationary.model.shared_lengths import added
 from stationary.result.motion import Motion
 from stationary.solve.gate.run import rounding_of_energy
+from stationary.solve.motion.stabilize import roots_by
 
 #: Tolerances, and fixed steps, of two more runs over those of the first: errors of one alone may
 #: come to the same by chance, and need not follow the tolerances. Where none can be tighter, the
@@ -92,14 +92,11 @@ def digits_left(motion: Motion, second: Motion, *, larger: bool = True) -> float
         return 0.0
     if _rests(motion, second):
         return np.nan
-    u = np.zeros(len(kernel.signature))
-    arguments = (motion.t[0], motion.q[0], motion.v[0], u, motion.params)
-    mass = np.abs(numeric(kernel.graph, "dynamics")(*arguments)[0].diagonal())
-    weight = np.sqrt(np.where(mass > 0, mass, np.inf))
+    weight = roots_by(kernel, motion.params, motion.t[0], motion.y[0])
     groups, worst = added(kernel.layout), 0.0
     for part, origin in ((slice(0, n), states[0, :n]), (slice(n, 2 * n), 0.0)):
         far = np.abs(states[:, part] - origin).max(axis=0)
-        whole = np.linalg.norm(np.where(np.isfinite(weight), weight, 0.0) * far)
+        whole = np.linalg.norm(weight * far)
         for group in groups:
             far[group] = far[group].max()
         # What is at rest but for rounding, as the radius of a circle, is known beside the rest.

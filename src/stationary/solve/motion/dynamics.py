@@ -209,7 +209,8 @@ def _simulated(
                 projected(graph, values, first, *np.split(start[: 2 * kernel.size], 2))
             )
         grid = np.linspace(first, motion.t[-1], LOOKS)
-        other = method
+        # Where another method had to help, it is the one whose digits are counted.
+        other = method if type(method).__name__ in motion.method.split(" then ") else "auto"
         if isinstance(method, Variational):
             # Longer steps are none beside what they are shortened for, as pulses: the first of two
             # runs has no such steps, where it ends.

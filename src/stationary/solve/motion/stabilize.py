@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from stationary.errors import StatementError, spelled
-from stationary.lower.kernel import numeric
+from stationary.lower.kernel import AbstractKernel, numeric
+from stationary.solve.inertia import augmented
 from stationary.solve.motion.ode import Ode
 
 # States and forces below this are rounding of zero, or have lost digits.
@@ -193,14 +194,24 @@ def _equal(ode: Ode, t: float, y: np.ndarray, size: np.ndarray, time: float) -> 
 
 
 def roots_of_masses(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:
-    """Return roots of the masses of the coordinates, which make metres and radians one measure.
+    """Return roots of the masses of the coordinates, which make metres and radians one measure."""
+    return roots_by(ode.kernel, ode.p, t, y)
 
-    The length of a quaternion has none: it is turned and not stretched, as heavy as its heaviest.
+
+def roots_by(kernel: AbstractKernel, p: np.ndarray, t: float, y: np.ndarray) -> np.ndarray:
+    """Return the same from a kernel and values p, of which parameters are the first.
+
+    What has hardly a mass and is held is as heavy as what holds it. The length of a quaternion has
+    none: it is turned and not stretched, as heavy as its heaviest.
     """
-    graph, n = ode.kernel.graph, ode.kernel.size
-    u = np.zeros(len(graph.system.inputs))
-    p = ode.p[: len(graph.system.parameters)]
-    roots = np.sqrt(np.abs(numeric(graph, "mass")(t, y[:n], y[n : 2 * n], u, p)[0].diagonal()))
+    graph, n, held = kernel.graph, kernel.size, bool(kernel.sizes)
+    values, u = p[: len(graph.system.parameters)], np.zeros(len(graph.system.inputs))
+    arguments = t, y[:n], y[n : 2 * n], u, values
+    M = numeric(graph, "mass", dense=held)(*arguments)[0]
+    if held:
+        A = numeric(graph, "constraints", dense=True)(*arguments)[2]
+        M = augmented(M, A, 10.0 ** np.array(kernel.sizes))
+    roots = np.sqrt(np.abs(M.diagonal()))
     for four in graph.layout.kinematics.quaternions:
         roots[four] = roots[four].max()
     typical = np.median(roots[roots > 0]) if np.any(roots > 0) else 1.0
