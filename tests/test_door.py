@@ -131,6 +131,22 @@ def ask(call: Callable[..., Any], places: tuple, given: dict[str, Any]) -> None:
             assert str(error).count("\n  ") >= 2, f"{type(error).__name__}: {error}"
 
 
+@pytest.mark.parametrize(
+    ("words", "call", "given"),
+    [
+        ("the step of a variational", st.Variational, {"step": 10**400}),
+        ("the step of a time stepping", st.Moreau, {"step": []}),
+        ("the kind is not text", st.samples, {"ranges": {"k": (0, 1)}, "count": 2, "kind": {}}),
+        ("not a system", st.minimum_power_holds, {"system": []}),
+        ("not a number of twists", st.limit_surface, {"part": part, "count": 0.5}),
+    ],
+)
+def test_what_can_be_thought_of_is_told_in_its_own_words(words, call, given):
+    with pytest.raises(st.StatementError, match=words) as caught:
+        call(**given)
+    assert str(caught.value).count("\n  ") == 2
+
+
 def calls(name: str) -> list[tuple[tuple, dict[str, Any]]]:
     """Return the good call of a function with each wrong value in each of its places."""
     call, places, given = GOOD[name]
