@@ -86,3 +86,13 @@ def test_a_diagram_is_live_with_its_parameter_as_a_slider():
     page = html.unescape(shown[shown.index("<iframe") :])
     knob = re.search(r'"name": "W".*?"low": ([\d.]+), "high": ([\d.]+)', page)
     assert knob and [float(x) for x in knob.groups()] == pytest.approx([0, 6], abs=1e-9)
+
+
+def test_a_live_page_is_shown_and_a_state_is_told_in_one_line():
+    x, y = st.coordinates("x y")
+    bob = st.System(kinetic=(x.dot**2 + y.dot**2) / 2, name="bob")
+    page = st.live(bob, start={x: 1.0})
+    assert page.startswith("<!doctype html>") and "<iframe" in page._repr_html_()
+    assert len(repr(page)) < 80
+    motion = st.simulate(bob, span=(0, 2), start={x: 1.0, y.dot: 2.0})
+    assert str(motion.at(1.5)) == "bob at t = 1.5: x = 1, y = 3, x.dot = 0, y.dot = 2"

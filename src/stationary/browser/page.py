@@ -45,6 +45,21 @@ _CHOSEN = 2
 _STARTS = 12
 
 
+class Page(str):
+    """A live page, as text; a notebook shows it."""
+
+    def __repr__(self) -> str:
+        return (
+            f"a live page of {len(self.encode()) / 1000:.0f} kB: st.live(…, 'page.html') writes it"
+        )
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe title="live" srcdoc="{escape(self, quote=True)}" '
+            'style="border:0;width:100%;height:760px"></iframe>'
+        )
+
+
 @spelled
 def live(
     system: System | Model | Motion,
@@ -58,7 +73,7 @@ def live(
     sliders: Mapping[Any, tuple[float, float]] | None = None,
     name: str | None = None,
     paused: bool = False,
-) -> str:
+) -> Page:
     """Make a page in which a system moves, and which its reader can steer.
 
     The page is one file that needs no other and no network: the equations of motion are written
@@ -88,7 +103,7 @@ def live(
     Returns
     -------
     str
-        The page.
+        The page, which a notebook shows.
 
     Raises
     ------
@@ -127,7 +142,8 @@ def live(
             "Rename the file.",
         )
     moved = mechanics(system, start, params, inputs, span, show or {})
-    page = _page(moved, name or system.name or "A mechanical system", units, sliders or {}, paused)
+    title = name or system.name or "A mechanical system"
+    page = Page(_page(moved, title, units, sliders or {}, paused))
     if path is not None:
         Path(path).write_text(page, encoding="utf-8")
     return page
@@ -203,13 +219,9 @@ def _framed(system: System, source: Any, **given: Any) -> str:
     if not (system.parts or system.fields) or system.size > _AT_ONCE:
         return ""
     try:
-        inside = live(source, paused=True, **given)
+        return live(source, paused=True, **given)._repr_html_()
     except StationaryError:
         return ""
-    return (
-        f'<iframe title="live" srcdoc="{escape(inside, quote=True)}" '
-        'style="border:0;width:100%;height:760px"></iframe>'
-    )
 
 
 def _named(given: Mapping[Any, Any] | None) -> dict[str, Any]:

@@ -246,6 +246,6 @@ class Motion(AbstractInertial):
 
 
 @spelled
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Instant(AbstractInstant):
     """A motion at one time: the same keys, numbers instead of arrays over time."""

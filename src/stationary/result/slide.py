@@ -145,7 +145,7 @@ class Slide(AbstractMotion):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Slid(AbstractInstant):
     """A slide at one time: the same keys and forces, numbers instead of arrays over time."""
 

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import casadi as ca
@@ -499,6 +500,13 @@ class AbstractInstant(AbstractTravels):
     def lam(self) -> Multipliers:
         """Multipliers, one per row of constraints; ``lam["rod"]`` by name."""
         return Multipliers.of(self.motion.lam.every[0], self.motion.kernel.layout)
+
+    def __repr__(self) -> str:
+        motion, n = self.motion, self.motion.kernel.size
+        names = [motion.kernel.layout.name(i) for i in range(n)]
+        values = zip([*names, *(f"{name}.dot" for name in names)], motion.y[0])
+        shown = ", ".join(f"{name} = {value:.6g}" for name, value in islice(values, 8))
+        return f"{motion.system.name or 'A system'} at t = {self.t:g}: {shown}" + " …" * (n > 4)
 
     def force(self, name: str, *, on: Any = None) -> np.ndarray:
         """Return the force of one constraint at this time; see `Motion.force`."""
