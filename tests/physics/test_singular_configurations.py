@@ -189,6 +189,39 @@ def test_a_loop_in_angles_turns_over_and_over(method, seed):
     np.testing.assert_allclose(found[r], 0, atol=1e-8)
 
 
+@pytest.mark.parametrize("coupler", [1.0, 2e-7])
+def test_steps_may_become_short_before_a_light_coupler_lies_flat(coupler):
+    """Cranks of different inertia, one of them damped, and a body between them by its four rows."""
+    p, q, x, y, r, a = st.coordinates("p q x y r a")
+    base, light, slow = 0.919, 0.32, 1.0
+    rows = [
+        f(p) * (1 - side) + f(q) * side + base * side * (f is st.cos) - z
+        for side in (0, 1)
+        for f, z in (
+            (st.cos, x + (side - 0.5) * base * st.cos(r)),
+            (st.sin, y + (side - 0.5) * base * st.sin(r)),
+        )
+    ]
+    linkage = st.System(
+        kinetic=(p.dot**2 + light * q.dot**2) / 2
+        + coupler * (x.dot**2 + y.dot**2 + base**2 * r.dot**2 / 12) / 2,
+        dissipation=slow * p.dot**2 / 2,
+        constraints=rows,
+    )
+    inertia = 1 + light + coupler
+    expected = st.simulate(
+        st.System(kinetic=inertia * a.dot**2 / 2, dissipation=slow * a.dot**2 / 2),
+        span=(0, 0.2), start={a: -0.37, a.dot: 4.4}, points=11,
+    )  # fmt: skip
+    c, s = np.cos(-0.37), np.sin(-0.37)
+    start = {p: -0.37, q: -0.37, p.dot: 4.4, q.dot: 4.4, x: base / 2 + c, y: s}
+    start |= {x.dot: -4.4 * s, y.dot: 4.4 * c}
+    found = st.simulate(linkage, span=(0, 0.2), start=start, points=11, method=st.Runge())
+    assert expected[a][-1] > 0.3
+    np.testing.assert_allclose(found[p], expected[a], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found[q], expected[a], rtol=0, atol=1e-9)
+
+
 def by_one_row(potential):
     """A parallelogram in its two angles: flat, the gradient of its only row vanishes."""
     p, q, a = st.coordinates("p q a")

@@ -47,6 +47,10 @@ _EVERY, _LOW = 5, 0.25
 # Looks around a slow motion by fixed steps, for each of the states that tell how fast it is.
 _SUBSTEPS = 5
 
+# So many beginnings of pieces are kept, of which the next but one is no nearer than this many times
+# as long ago.
+_KEPT, _FARTHER = 16, 3.0
+
 # Degrees of the continuation, stretches that it is made from (in parts of the way that is known),
 # and the longest of them in widths of the gap.
 _DEGREES = range(8, 34, 2)
@@ -126,14 +130,14 @@ class Crossings:
 
     def __init__(self, rows: Rows):
         self.rows, self.fastest = rows, 0.0
-        self.known: deque[tuple[float, np.ndarray]] = deque(maxlen=3)
+        self.known: deque[tuple[float, np.ndarray]] = deque(maxlen=_KEPT)
 
     def look(self, ode: Ode, y: np.ndarray, piece: Piece) -> _Way | None:
         """Return the way to a singular configuration that a piece, which starts at y, runs into."""
         if ode.kernel.kinks:
             return None
         if not self.known or self.known[-1][0] < piece.t[0]:
-            self.known.append((float(piece.t[0]), y))
+            self._note(float(piece.t[0]), y)
         times = np.append(piece.t[:-1:_EVERY], piece.t[-1])
 
         def below(left: np.ndarray) -> float:
@@ -166,6 +170,17 @@ class Crossings:
         ):
             raise BlowUp(float(piece.t[0]))
         return best
+
+    def _note(self, t: float, y: np.ndarray) -> None:
+        """Note where a piece begins, and forget some before it.
+
+        However short pieces are, those that are left lie ever farther back.
+        """
+        for k in range(len(self.known) - 2, 0, -1):
+            older, newer = self.known[k - 1][0], self.known[k + 1][0]
+            if t - older < _FARTHER * (t - newer):
+                del self.known[k]
+        self.known.append((t, y))
 
     def beyond(self, ode: Ode, t: float, y: np.ndarray, end: float) -> Piece | None:
         """Return the piece over what an integrator has stopped before, at (t, y), if it is one."""
