@@ -176,3 +176,16 @@ def test_a_velocity_is_refused(bead):
 def test_a_name_that_is_no_coordinate_is_refused(bead):
     with pytest.raises(StatementError, match="'thetta'"):
         bead.plot("thetta")
+
+
+def test_numbers_beside_folds_stand_inside_the_axes():
+    x, tau = st.coordinates("x"), st.parameters(tau=0.0)
+    pulled = st.System(potential=-0.2 * st.cos(x) / 1.02 - tau * x)
+    figure = st.continuation(pulled, parameter=tau, span=(-1, 1), start={x: 0.0}).plot()
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    inside, numbers = axes.get_window_extent(), [t for t in axes.texts if t.get_text()]
+    assert {t.get_text() for t in numbers} == {"0.1961", "−0.1961"}
+    for text in numbers:
+        box = text.get_window_extent()
+        assert inside.x0 <= box.x0 and box.x1 <= inside.x1

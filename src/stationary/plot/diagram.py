@@ -20,6 +20,8 @@ _OTHER = "P"
 
 # Panels that are drawn when nothing is asked for, and those that stand in a row.
 _PANELS, _ROW = 6, 3
+# The width of a number beside a fold, in points.
+_WRITING = 42
 # Special points with their values written beside them; more would hide each other.
 _WORDS = 10
 
@@ -106,8 +108,11 @@ def _values(what: Any, q: np.ndarray, parameter: np.ndarray) -> np.ndarray:
 
 
 def _draw(axes: Any, diagram: Diagram, name: str, what: Any) -> None:
-    # Room at the sides for what is written beside folds.
-    axes.margins(x=0.09, y=0.05)
+    # Room at the sides for what is written beside folds, in points as the writing.
+    folds = any(point.kind == "fold" for point in diagram.special)
+    wide = axes.get_window_extent().width * 72 / axes.figure.dpi
+    side = min(_WRITING / wide, 0.2) if folds else 0.07
+    axes.margins(x=side / (1 - 2 * side), y=0.05)
     for branch in diagram.branches:
         q, parameter, stable = _with_special(branch, diagram.special)
         values = _values(what, q, parameter)
