@@ -286,6 +286,23 @@ def test_what_turns_between_two_singular_configurations_is_not_led_astray(slow):
     np.testing.assert_allclose(found[q], expected[a], rtol=0, atol=1e-8)
 
 
+@pytest.mark.parametrize("near", [0.02, 0.003, -0.1])
+@pytest.mark.parametrize("method", METHODS[:2], ids=lambda m: type(m).__name__)
+def test_what_swings_back_all_but_to_its_flat_position_turns_there(method, near):
+    """A damped oscillation, closed form: let go beyond, it comes back to this angle before it."""
+    linkage, _, (p, q, _) = by_one_row(lambda a: 2 * (a - 1) ** 2)
+    decay = np.log(2 / (1 - near)) / (2 * np.pi)
+    rate = 2 / np.sqrt(1 + decay**2)
+    linkage += st.System(dissipation=decay * rate * (p.dot**2 + q.dot**2))
+    motion = st.simulate(
+        linkage, span=(0, 3 * np.pi / rate), start={p: -1.0, q: -1.0}, points=41, method=method
+    )
+    phase = rate * motion.t
+    exact = 1 - 2 * np.exp(-decay * phase) * (np.cos(phase) + decay * np.sin(phase))
+    np.testing.assert_allclose(motion[p], exact, rtol=0, atol=2e-9)
+    np.testing.assert_allclose(motion[q], exact, rtol=0, atol=2e-9)
+
+
 @pytest.mark.parametrize("method", METHODS[:2], ids=lambda m: type(m).__name__)
 def test_kinks_and_blows_before_a_singular_configuration_lead_to_it(method):
     """Nothing that is known from before them says how it goes on behind them."""

@@ -148,8 +148,10 @@ class Crossings:
         if left.min() >= _LOW * self.rows.full:
             return None
         least = 0.0
-        if min(left[0], left[-1]) >= _EDGE * self.rows.full:
+        if left[-1] >= _EDGE * self.rows.full:
+            # What has just come over another one begins with little left.
             least = self.rows.lowest(times, left, piece.evaluate, _LOW * self.rows.full)
+            least = min(left[0], least)
             if least > _PASSED * self.rows.full:
                 return None
         best = None
