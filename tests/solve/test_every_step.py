@@ -156,6 +156,30 @@ def test_steps_that_stay_wrong_are_given_up(method, monkeypatch):
     assert other.success and other.method == "Taylor"
 
 
+def test_steps_of_ropes_are_right_as_they_are_taken(monkeypatch):
+    """They are those of long ones: accelerations and forces are among the unknowns."""
+    r = st.coordinates("r", shape=(8, 2))
+    rope = st.System(
+        kinetic=st.each(lambda v: (v[0] ** 2 + v[1] ** 2) / 2, r.dot),
+        potential=st.each(lambda p: 9.8 * p[1], r),
+        constraints=st.each(lambda a, b: st.norm(b - a) - 0.1, r[:-1], r[1:], name="link"),
+    ) + st.System(constraints=[st.norm(r[0]) - 0.1])
+    refused = []
+
+    def noted(ode, begin, piece):
+        refused.append(gate.followed(ode, begin, piece))
+        return refused[-1]
+
+    monkeypatch.setattr(proven_steps, "followed", noted)
+    monkeypatch.setattr(bdf, "_SPARSE_FROM", 2)
+    start = {r: np.outer(0.1 * np.arange(1, 9), (1.0, 0.0))}
+    given: dict[str, Any] = {"span": (0, 0.3), "start": start, "points": 11}
+    motion = st.simulate(rope, method=st.BDF(), rtol=1e-11, atol=1e-13, **given)
+    assert motion.method == "BDF" and set(refused) == {None}
+    exact = st.simulate(rope, method=st.Runge(), rtol=1e-12, **given)
+    assert np.abs(motion[r][-1] - exact[r][-1]).max() < 1e-10
+
+
 @pytest.mark.parametrize("name", ["pendulum", "free", "driven", "rod", "skate"])
 def test_a_series_that_does_not_end_where_the_next_one_begins_is_refused(name, monkeypatch):
     """As Taylor's steps are taken again, the motion is the same to rounding."""

@@ -69,8 +69,8 @@ _IMPATIENT = 5000
 _SPARSE_FROM = 60
 
 # Errors of thousands of steps of low order add up: each is allowed this part of the tolerances, but
-# no less than rounding leaves it. Accelerations that are unknowns have too few digits for less.
-_OF_A_STEP = 0.01
+# no less than rounding leaves it. Accelerations that are unknowns have fewer digits.
+_OF_A_STEP, _OF_A_SPARSE_STEP = 0.01, 0.1
 _LEAST = 100 * np.finfo(float).eps, np.finfo(float).eps
 
 # What steps are compared with is allowed this part of the tolerances.
@@ -363,7 +363,8 @@ def _ways(ode: Ode) -> list[tuple[bool, float]]:
     kernel, ways = ode.kernel, [(False, _OF_A_STEP), (False, 1.0)]
     # Rows that depend on each other leave no unknowns.
     if kernel.rows and not kernel.damped and not kernel.branch:
-        ways = [(True, 1.0), ways[1]] if kernel.size >= _SPARSE_FROM else [*ways, (True, 1.0)]
+        sparse = [(True, _OF_A_SPARSE_STEP), (True, 1.0)]
+        ways = [*sparse, ways[1]] if kernel.size >= _SPARSE_FROM else [*ways, sparse[1]]
     return ways if ode.patient else ways[:1]
 
 
