@@ -251,3 +251,21 @@ def test_the_triangular_point_of_a_light_planet_is_found_on_its_ring(mu, start):
     assert rest[x] == pytest.approx(0.5 - mu, abs=1e-15 / mu)
     assert rest[y] == pytest.approx(np.sqrt(3) / 2, abs=1e-15 / mu)
     assert rest.stability == "marginally stable"
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0])
+@pytest.mark.parametrize(
+    ("first", "others", "word"),
+    [(1.0, 1.0, "stable"), (1.0, 0.0, "stable"), (-1.0, 1.0, "stability not decided")],
+)
+def test_damping_of_many_is_judged_by_its_sign_where_all_of_it_is_alike_too(
+    first, others, word, unit
+):
+    r = st.coordinates("r", shape=(200,))
+    row = st.System(
+        kinetic=st.each(lambda v: (v / unit) ** 2, r.dot),
+        potential=st.each(lambda a, b: 50 * ((a - b) / unit) ** 2 + (a / unit) ** 2, r[:-1], r[1:]),
+        dissipation=st.each(lambda v: first * (v / unit) ** 2, r.dot[:1])
+        + st.each(lambda v: others * (v / unit) ** 2, r.dot[1:]),
+    )
+    assert st.statics(row).stability == word

@@ -10,7 +10,6 @@ import casadi as ca
 import numpy as np
 import scipy.sparse as sparse
 from scipy.linalg import eig
-from scipy.sparse.linalg import eigsh
 
 from stationary.derive.graph import Graph
 from stationary.lower.engines.casadi import Numeric
@@ -20,7 +19,7 @@ from stationary.model.symbols import Velocity
 from stationary.model.symbols import t as time_symbol
 from stationary.result.stability import Stability, spectrum, word_of
 from stationary.result.status import Status
-from stationary.solve.linear import rank_of, tangent_basis
+from stationary.solve.linear import Saddle, rank_of, tangent_basis
 
 if TYPE_CHECKING:
     from stationary.solve.rest.at_rest import AbstractAtRest
@@ -33,6 +32,9 @@ _NONE = 1e-12
 
 # Rounding of a stiffness, relative to the largest.
 _CANCELLED = 16 * np.finfo(float).eps
+
+# Of many coordinates, damping below zero by this part of the largest feeds motions.
+_CLEARLY_FED = 1e-9
 
 # Growth of which rounding is this share of the whole rate is not known.
 _SLOW = 1e-6
@@ -126,7 +128,7 @@ def _judged(
         return _by_energy(minimum, Stability.STABLE)
     skew = damped and abs(D - D.T).max() > _NONE * abs(D).max()
     if len(q) > _ALL_RATES_UP_TO:
-        return _judged_large(D, minimum, damped, skew)
+        return _judged_large(rest, q, D, minimum, damped, skew)
     Z = tangent_basis(A, rest.moves(q))
     if not Z.shape[1] and minimum is not None:
         return _by_energy(minimum, Stability.STABLE)
@@ -170,9 +172,11 @@ def _by_energy(minimum: bool, word: Stability) -> Status:
     return Status(word, f"the energy has a minimum there{more}")
 
 
-def _judged_large(D: Any, minimum: bool | None, damped: bool, skew: bool) -> Status:
+def _judged_large(
+    rest: AbstractAtRest, q: np.ndarray, D: Any, minimum: bool | None, damped: bool, skew: bool
+) -> Status:
     """Judge by the energy alone: where nothing feeds motions, a minimum is stable."""
-    feeds = damped and _least_eigenvalue((D + D.T) / 2) < -1e-9
+    feeds = damped and _feeds_some(rest, q, D)
     if minimum is None or feeds or (skew and not minimum):
         return Status(
             Stability.UNDECIDED,
@@ -182,14 +186,13 @@ def _judged_large(D: Any, minimum: bool | None, damped: bool, skew: bool) -> Sta
     return _by_energy(minimum, Stability.STABLE if damped else Stability.MARGINAL)
 
 
-def _least_eigenvalue(X: Any) -> float:
-    """Return the smallest eigenvalue of a symmetric matrix beside its size."""
-    size = abs(X).sum(axis=1).max()
-    # That of a matrix with none above zero is its largest in size.
-    below = X - size * sparse.eye(X.shape[0], format="csc")
-    start = np.random.default_rng(0).standard_normal(X.shape[0])
-    (value,) = eigsh(below, k=1, which="LM", v0=start, return_eigenvectors=False)
-    return float(value) / size + 1.0
+def _feeds_some(rest: AbstractAtRest, q: np.ndarray, D: Any) -> bool:
+    """Tell the same of many coordinates, by the signs of sparse factors."""
+    moves = rest.moves(q)
+    W = sparse.diags(moves / np.median(moves))
+    X = (W @ (D + D.T) @ W).tocsc()
+    shift = _CLEARLY_FED * float(abs(X).sum(axis=1).max())
+    return Saddle(X, sparse.csc_matrix((0, len(q)))).shifted(shift).negative > 0
 
 
 # -- time -----------------------------------------------------------------------------------------
