@@ -41,9 +41,10 @@ class Ends:
 
     def lost(self, last: Piece | None) -> bool:
         """Tell whether a motion has lost rank of its rows, or inertia, where it stopped."""
-        if self.rows is None or last is None:
+        if self.rows is None:
             return False
-        start, end = self._weakest(self.t, self.y), self._weakest(last.t[-1], last.end)
+        t, y = (self.t, self.y) if last is None else (float(last.t[-1]), last.end)
+        start, end = self._weakest(self.t, self.y), self._weakest(t, y)
         start[0] = max(start[0], self.rows.full)
         return bool(np.any(end < _SINGULAR * start))
 

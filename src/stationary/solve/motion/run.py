@@ -22,7 +22,7 @@ from stationary.solve.motion.legs import Legs, ending, shortened
 from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Ode, Piece, Stopped
 from stationary.solve.motion.proven_steps import proven_steps
 from stationary.solve.motion.rank_margin import Rows, rows_of
-from stationary.solve.motion.singular_passage import Crossings, refuse_forks
+from stationary.solve.motion.singular_passage import BESIDE, Crossings, refuse_forks
 from stationary.solve.motion.stabilize import Baumgarte, Projection, natural_rate
 from stationary.solve.motion.stiffness import Pace
 from stationary.solve.progress import Progress
@@ -150,8 +150,11 @@ class Run:
         ode = self.legs.ode(t)
         rate = natural_rate(ode, t, y, self.grid[-1] - self.grid[0])
         if isinstance(self.integrator, Taylor):
-            # As fast as the steps are short: a decay that they follow without effort.
-            rate = max(rate, 0.5 / self.integrator.first_steps(ode, t, y))
+            # As fast as the steps are short: a decay that they follow without effort. What makes
+            # them short beside a singular configuration does so only there.
+            left = 1.0 if self._rows is None else self._rows.left(np.array([t]), y[None, :])[0]
+            part = left if left < BESIDE else 1.0
+            rate = max(rate, 0.5 * part / self.integrator.first_steps(ode, t, y))
         return rate
 
     def _loose(self) -> bool:

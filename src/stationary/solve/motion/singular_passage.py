@@ -30,7 +30,8 @@ from stationary.solve.scales import scales_of
 
 # The regular stretch ends, and begins again, where the smallest singular value of the rows, each of
 # length one, is this part of what it was; nearer where that is too far to see the other side from.
-_EDGE = 0.03
+#: Rows of which less is left where a motion starts are beside a singular configuration.
+BESIDE = _EDGE = 0.03
 _EDGES = (_EDGE, 0.01, 0.003, 0.001)
 
 # A rank is lost where this part of it is left, or less. Rows that couple coordinates of other sizes
