@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse.linalg import lsqr
 
 from stationary.derive.balance import Balance
+from stationary.derive.graph import Graph
 from stationary.lower.kernel import graph_of, numeric
 from stationary.model.kinematics import Kinematics
 from stationary.result.modes import Modes
 from stationary.result.statespace import StateSpace
 from stationary.solve.gate.finding import Finding, measured
+from stationary.solve.inertia import EXAMINE_UP_TO, metric, sizes_of
 
 # The part of the forces that act on parts of a shape beside which those left over are small,
 # where the shape as a whole moves without any.
@@ -34,7 +38,7 @@ def modes_hold(modes: Modes, u: np.ndarray, lam: np.ndarray, rtol: float) -> lis
     C = numeric(balance, "damping")(*at)[0]
     C = (C - C.T) / 2
     A = numeric(balance, "limits")(*at)[1].tocsr()[: balance.rows]
-    moves = equal_moves(M.diagonal())
+    moves = equal_moves(masses(graph, (modes.t, modes.q, modes.values), M, A))
     left, allowed, off, size = [], [], [], []
     for square, phi in zip(modes.squares, modes.vectors):
         push, inertia, parts = K @ phi, square * (M @ phi), stiff @ np.abs(phi)
@@ -58,6 +62,18 @@ def modes_hold(modes: Modes, u: np.ndarray, lam: np.ndarray, rtol: float) -> lis
     if balance.rows:
         claims += measured("a shape obeys the constraints:", np.array(off), np.array(size), names)
     return claims
+
+
+def masses(graph: Graph, at: tuple[float, np.ndarray, np.ndarray], M: Any, A: Any) -> np.ndarray:
+    """Return masses of coordinates; what has none at this place alone is held by those it has."""
+    if not A.shape[0] or graph.constant_mass or len(at[1]) > EXAMINE_UP_TO:
+        return M.diagonal()
+    t, q, params = at
+
+    def lengths() -> np.ndarray:
+        return sizes_of(graph, params, t, q)
+
+    return metric(M.toarray(), A.toarray(), lengths).diagonal()
 
 
 def equal_moves(mass: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ from stationary.solve.gate.claims import passed
 from stationary.solve.gate.constraints import constraints
 from stationary.solve.gate.finding import Finding, worst
 from stationary.solve.gate.slopes import require_slopes
-from stationary.solve.gate.small_motions import equal_moves, shape_rounding
+from stationary.solve.gate.small_motions import equal_moves, masses, shape_rounding
 from stationary.solve.gate.state import State
 from stationary.solve.inertia import require_system
 from stationary.solve.linear import Saddle, independent_rows, tangent_basis
@@ -212,6 +212,7 @@ class _Problem:
         self.K = sparse.csc_matrix(K / 2 + K.T / 2)
         M = numeric(graph, "dynamics")(search.t, q, zero, u, search.params)[0]
         self.M = sparse.csc_matrix((M + M.T) / 2)
+        self.masses = masses(graph, (search.t, q, search.params), self.M, self.A)
         C = numeric(search.balance, "damping")(search.t, q, u, search.params)[0]
         size = abs(C).max() if C.nnz else 0.0
         skew = (C - C.T) / 2
@@ -223,7 +224,7 @@ class _Problem:
     @property
     def _moves(self) -> np.ndarray:
         """Moves of the coordinates that weigh alike: lengths beside angles have other digits."""
-        return equal_moves(self.M.diagonal())
+        return equal_moves(self.masses)
 
     @property
     def _free(self) -> np.ndarray:
