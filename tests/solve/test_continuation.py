@@ -587,3 +587,14 @@ def test_two_special_points_within_one_step_are_both_found(small, unit):
         diagram = st.continuation(system, parameter=mu, span=(0, 1))
         assert kinds(diagram) == [kind] * 2
         assert only(diagram, kind) == pytest.approx(sides, abs=1e-7)
+
+
+@pytest.mark.parametrize("rotors", [2, 3])
+def test_rotors_on_a_soft_shaft_come_back_by_turning_together(rotors):
+    # No rotor can be turned round alone. The torque on all of them is 0.2 sin a: folds at ±0.2.
+    q, tau = st.coordinates(f"a0:{rotors}"), st.parameters(tau=0.0)
+    shaft = sum((p - r) ** 2 for p, r in zip(q, q[1:])) / 2
+    held = st.System(potential=-0.2 * st.cos(q[0]) - tau * q[0] + shaft)
+    diagram = st.continuation(held, parameter=tau, span=(-1, 1), start={q[0]: 0.0})
+    assert sorted(s.parameter for s in diagram.special) == pytest.approx([-0.2, 0.2], abs=1e-9)
+    assert [b.status for b in diagram.branches] == ["closed"]

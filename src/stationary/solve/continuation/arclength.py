@@ -237,7 +237,8 @@ class Follower(AbstractCorrector):
                 return Status("upright", f"all of it is at {at}: it balances there at any size")
         if (unheld := self._unheld(trail)) is not None:
             return unheld
-        away = np.abs(z - self.curve.start / self.curve.scale)[:n] * (self.curve.periods[:n] == 0)
+        turned = (self.curve.periods != 0) | (self.curve.together != 0)
+        away = np.abs(z - self.curve.start / self.curve.scale)[:n] * ~turned[:n]
         if not len(away) or away.max() < _AWAY:
             return None
         worst = int(np.argmax(away))

@@ -65,6 +65,11 @@ class AbstractCurve(ABC):
         """A whole turn for entries that are angles, else zero, in the scaled variables."""
         return np.zeros(len(self.start))
 
+    @cached_property
+    def together(self) -> np.ndarray:
+        """A whole turn of entries that are angles together alone, as rotors on one soft shaft."""
+        return np.zeros(len(self.start))
+
     @property
     def kinematics(self) -> Kinematics:
         """How the first entries are compared."""
@@ -75,6 +80,9 @@ class AbstractCurve(ABC):
         periods = self.periods[some]
         whole = np.where(periods > 0, periods, 1.0)
         w = self.kinematics.nearest(w, to)
+        if (shared := self.together[some]).any():
+            turns = np.round((to - w) @ shared / (shared @ shared))
+            w = w + np.multiply.outer(turns, shared)
         return w + np.where(periods > 0, np.round((to - w) / whole), 0.0) * periods
 
     def growing(self, w: np.ndarray) -> tuple[int, float, float, int]:
@@ -302,9 +310,18 @@ class EquilibriumCurve(AbstractCurve):
         An angle is what can be turned once round without a change of the equations, and not by a
         radian: what is light-years long takes no notice of either.
         """
-        periods = np.zeros(len(self.start))
-        rng = np.random.default_rng(4)
-        some = [self.start + 0.3 * rng.standard_normal(len(periods)) * self.scale for _ in range(3)]
+        return np.array([self._turn(one) for one in np.eye(len(self.start))]).diagonal()
+
+    @cached_property
+    def together(self) -> np.ndarray:
+        """A whole turn of all that are no angles by themselves, if it changes nothing."""
+        others = (np.arange(len(self.start)) < self.n) & (self.periods == 0)
+        return self._turn(others.astype(float)) if others.sum() > 1 else np.zeros(len(others))
+
+    def _turn(self, radian: np.ndarray) -> np.ndarray:
+        """Return a whole turn of these unknowns; zero where they are no angles together."""
+        rng, none = np.random.default_rng(4), np.zeros(len(radian))
+        some = [self.start + 0.3 * rng.standard_normal(len(radian)) * self.scale for _ in range(3)]
 
         def unchanged(z: np.ndarray, turn: np.ndarray) -> bool:
             (F, J), (there, slopes) = self.raw(z), self.raw(z + turn)
@@ -312,12 +329,11 @@ class EquilibriumCurve(AbstractCurve):
             change = np.max([np.abs(there - F).max(), np.abs((slopes - J) * self.scale).max()])
             return bool(change <= 1e-9 * size)
 
-        for i in range(self.n):
-            radian = (np.arange(len(periods)) == i).astype(float)
-            whole = all(unchanged(z, 2 * np.pi * radian) for z in some)
-            if whole and not any(unchanged(z, radian) for z in some):
-                periods[i] = 2 * np.pi / self.scale[i]
-        return periods
+        if radian[self.n :].any() or not all(unchanged(z, 2 * np.pi * radian) for z in some):
+            return none
+        if any(unchanged(z, radian) for z in some):
+            return none
+        return 2 * np.pi * radian / self.scale
 
     @property
     def kinematics(self) -> Kinematics:
