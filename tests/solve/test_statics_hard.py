@@ -399,3 +399,14 @@ def test_a_long_slope_with_ripples_is_gone_down_to_its_end(unit, away, kind):
     rest = st.statics(slope, start={x: away * unit}, kind=kind)
     assert rest[x] == pytest.approx(0, abs=1e-12 * unit) and rest.stability == "stable"
     assert rest.steps < 600
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0])
+@pytest.mark.parametrize("start", [0.7, -0.4])
+def test_where_forces_have_only_faded_away_nothing_rests(unit, start):
+    # tanh and a bell go down for ever, by less than any number far out: that is no family at rest.
+    x, y = st.coordinates("x y")
+    for energy in (st.tanh(-x / unit), st.exp(-((x / unit) ** 2)) + (y / unit) ** 2):
+        begin = {x: start * unit}
+        found = st.statics(st.System(potential=energy), start=begin, throw=False)
+        assert found.status != "balanced"

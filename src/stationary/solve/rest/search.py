@@ -115,6 +115,17 @@ class Search(AbstractAtRest):
         """Tell whether a place is so far out that forces have only faded away."""
         return bool(np.max(np.abs(place - begin) / self.metric, initial=0.0) > _FADED)
 
+    def _gone(self, place: np.ndarray, seen: Examination) -> bool:
+        """Tell whether forces balance because they have faded away along the way to there.
+
+        That is from where it was asked, wherever another method has led it since.
+        """
+        if not self.faded(self.start, place):
+            return False
+        along = int(np.argmax(np.abs(place - self.start) / self.metric))
+        level = np.abs(seen.free / self.metric)
+        return bool(seen.weak) or bool(np.any(level[:, along] > 0.1 * level.max(axis=1)))
+
     def _near(self, q: np.ndarray, place: np.ndarray) -> bool:
         """Tell whether a place is within reach of a start."""
         return bool(np.all(np.abs(place - q) <= _FAR * np.max(self.metric)))
@@ -284,7 +295,7 @@ class Search(AbstractAtRest):
                 seen = self.examined(place, lam, active)
             if self.kind == "any" or not self.descends:
                 return place, lam, status, seen
-            if self.faded(begin, place) and seen.weak:
+            if self._gone(place, seen):
                 return place, lam, Ending.UNBOUNDED, seen
             if seen.lower is None:
                 return place, lam, Ending.SADDLE if seen.inertia[1] else status, seen
