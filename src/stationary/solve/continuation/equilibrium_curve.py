@@ -76,7 +76,7 @@ class AbstractCurve(ABC):
         return PLAIN
 
     def written_near(self, w: np.ndarray, to: np.ndarray, some: Any = slice(None)) -> np.ndarray:
-        """Return the same place, written as near to others as it can be; of `some` entries only."""
+        """Return the same place, written as near to shaft as it can be; of `some` entries only."""
         periods = self.periods[some]
         whole = np.where(periods > 0, periods, 1.0)
         w = self.kinematics.nearest(w, to)
@@ -315,8 +315,8 @@ class EquilibriumCurve(AbstractCurve):
     @cached_property
     def together(self) -> np.ndarray:
         """A whole turn of all that are no angles by themselves, if it changes nothing."""
-        others = (np.arange(len(self.start)) < self.n) & (self.periods == 0)
-        return self._turn(others.astype(float)) if others.sum() > 1 else np.zeros(len(others))
+        shaft = (np.arange(len(self.start)) < self.n) & (self.periods == 0)
+        return self._turn(shaft.astype(float)) if shaft.sum() > 1 else np.zeros(len(shaft))
 
     def _turn(self, radian: np.ndarray) -> np.ndarray:
         """Return a whole turn of these unknowns; zero where they are no angles together."""
