@@ -76,7 +76,7 @@ class AbstractCurve(ABC):
         return PLAIN
 
     def written_near(self, w: np.ndarray, to: np.ndarray, some: Any = slice(None)) -> np.ndarray:
-        """Return the same place, written as near to shaft as it can be; of `some` entries only."""
+        """Return the same place, written as near to others as it can be; of `some` entries only."""
         periods = self.periods[some]
         whole = np.where(periods > 0, periods, 1.0)
         w = self.kinematics.nearest(w, to)
