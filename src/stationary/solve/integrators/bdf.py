@@ -439,17 +439,30 @@ def _piece(ode: Ode, times: np.ndarray, states: np.ndarray, steps: int, dense: b
     n = ode.kernel.size
 
     @cache
-    def polynomials() -> tuple[Any, Any, Any]:
-        """Return positions, velocities and work between the nodes, for which few pieces ask."""
-        # Imported where it is used: SciPy's splines take longer to load than this package.
-        from scipy.interpolate import BPoly
+    def rates() -> np.ndarray:
+        return np.array([ode.f(t, y) for t, y in zip(times, states)])
 
-        rates = np.array([ode.f(t, y) for t, y in zip(times, states)])
-        q, v, a = states[:, :n], states[:, n : 2 * n], rates[:, n : 2 * n]
-        # Ways from the first node: velocities that follow from them lose nothing to where it is.
-        position = BPoly.from_derivatives(times, np.stack([q - q[0], v, a], axis=1))
-        fed = np.stack([states[:, 2 * n :], rates[:, 2 * n :]], axis=1)
-        return position, position.derivative(), BPoly.from_derivatives(times, fed)
+    def between(ts: np.ndarray) -> np.ndarray:
+        """Return polynomials through states and rates at two nodes; velocities are their slopes."""
+        k = np.clip(np.searchsorted(times, ts) - 1, 0, len(times) - 2)
+        h = (times[k + 1] - times[k])[:, None]
+        x = (ts - times[k])[:, None] / h
+        way, f, g = states[k + 1] - states[k], h * rates()[k], h * rates()[k + 1]
+        v, w, a, b = f[:, :n], g[:, :n], h * f[:, n : 2 * n], h * g[:, n : 2 * n]
+        # What is missing of the way, its rate and its bend where a parabola ends.
+        miss, turn, bend = way[:, :n] - v - a / 2, w - v - a, b - a
+        cubic, quartic, quintic = (
+            10 * miss - 4 * turn + bend / 2,
+            -15 * miss + 7 * turn - bend,
+            6 * miss - 3 * turn + bend / 2,
+        )
+        q = x * (v + x * (a / 2 + x * (cubic + x * (quartic + x * quintic))))
+        speed = v + x * (a + x * (3 * cubic + x * (4 * quartic + x * 5 * quintic)))
+        fed, first, last = way[:, 2 * n :], f[:, 2 * n :], g[:, 2 * n :]
+        left = fed - first
+        fed = x * (first + x * (3 * left - (last - first) + x * (last - first - 2 * left)))
+        begun = states[k]
+        return np.hstack([begun[:, :n] + q, speed / h, begun[:, 2 * n :] + fed])
 
     def evaluate(ts: np.ndarray) -> np.ndarray:
         # At the nodes the solution itself, not its interpolation.
@@ -457,11 +470,7 @@ def _piece(ode: Ode, times: np.ndarray, states: np.ndarray, steps: int, dense: b
         exact = times[at] == ts
         known = states[at]
         if not exact.all():
-            position, velocity, work = polynomials()
-            other = ts[~exact]
-            known[~exact] = np.hstack(
-                [states[0, :n] + position(other), velocity(other), work(other)]
-            )
+            known[~exact] = between(ts[~exact])
         return known
 
     return Piece(times, evaluate, states[-1], steps, dense)
