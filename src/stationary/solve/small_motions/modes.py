@@ -308,7 +308,7 @@ class _Problem:
         squares = np.zeros(len(few))
         pushed = copy(self)
         pushed.K, pushed.M = (X[rest][:, rest] for X in (self.K, self.M))
-        pushed.A, pushed.n = self.A[:, rest], len(rest)
+        pushed.A, pushed.n, pushed.masses = self.A[:, rest], len(rest), self.masses[rest]
         wanted = min(count, len(rest) - (len(independent_rows(pushed.A)) if self.m else 0))
         if wanted:
             own, shapes = pushed.symmetric(wanted)
