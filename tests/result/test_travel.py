@@ -182,6 +182,7 @@ def asked(results):
         results["field in time"](0.5, 0.3),
         results["touched"].at(0.37)["theta"],
         results["runs"]["x"][1],
+        results["motion"].system in {CART},
     ]
 
 

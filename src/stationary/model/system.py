@@ -134,6 +134,10 @@ class System:
         # Looked up at every turn, and made of every expression.
         return self._hash
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Texts have another hash in every process: what was found out here stays here.
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, System) and self._key == other._key)
 
