@@ -148,6 +148,14 @@ def test_short_ranges_are_no_blow_up():
         np.testing.assert_allclose(motion.y[-1], other.y[-1], rtol=0, atol=1e-9)
 
 
+def test_what_rests_beside_short_ranges_costs_them_no_digits():
+    # What a step that has gone astray makes of a velocity is no size to be exact beside.
+    between = st.exp(-200 * x) + st.exp(-200 * (1 - x))
+    system = st.System(kinetic=(x.dot**2 + y.dot**2) / 2, potential=between)
+    motion = st.simulate(system, span=(0, 10), start={x: 0.5, x.dot: 1.0})
+    assert motion.method == "Taylor" and abs(motion.balance).max() < 1e-13
+
+
 @pytest.mark.parametrize("length", [1e-12, 1.0, 1e9])
 @pytest.mark.parametrize("time", [1e-15, 1.0, 1e9])
 def test_series_are_as_accurate_in_every_unit(length, time):

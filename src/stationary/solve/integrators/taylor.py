@@ -335,14 +335,18 @@ def _walk(stepper: _Stepper, end: float, short: float, dense: bool) -> Iterator[
     while t < end:
         take = _steps if ode.course is None else _steps_over_knots
         series, lost = take(stepper, end, short, count)
-        if not stepper.settled and stepper.grown(series.ends):
-            stepper.put(t, y)
-            continue
         failure = series.failure(ode, floor)
         while failure is not None and series.only_rounded(ode, failure):
             floor = np.maximum(floor, _ABOVE * failure.defect)
             failure = series.failure(ode, floor)
         kept = series if failure is None else series.cut(failure)
+        if not stepper.settled:
+            if failure is not None or lost:
+                # What went astray tells no size.
+                stepper.put(float(kept.t[-1]), kept.ends[-1])
+            if stepper.grown(kept.ends):
+                stepper.put(t, y)
+                continue
         if len(kept.c):
             t, y = float(kept.t[-1]), kept.ends[-1]
             yield Piece(kept.t, kept.evaluate, y, len(kept.c), dense, exact=True)
