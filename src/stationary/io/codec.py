@@ -129,7 +129,7 @@ class Encoder:
         kind = type(value).__name__
         if _kinds().get(kind) is not type(value):
             raise StatementError(
-                f"a {kind} cannot be saved.",
+                f"what is of the kind {kind} cannot be saved.",
                 "Found it inside the result; expected numbers, statements and results.",
                 "Save the motion, equilibrium or other result that st's functions return.",
             )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import StatementError, did_you_mean
+from stationary.result.views import same
 
 
 class Happened(tuple):
@@ -43,6 +44,12 @@ class Happened(tuple):
                 "Give it a name, as in st.Event(x, name='turn'), or take it by its place.",
             )
         return super().__getitem__(self.names.index(key))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Happened) and same([*self, self.names], [*other, other.names])
+
+    # Arrays have no hash.
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Happened, (tuple(self), self.names)

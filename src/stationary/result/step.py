@@ -15,7 +15,7 @@ from stationary.model.symbols import Acceleration, Coordinate, Velocity, from_dy
 from stationary.model.system import System
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
-from stationary.result.views import STAYS, AbstractShown, show
+from stationary.result.views import STAYS, AbstractShown, same, show
 
 
 class Forces(dict):
@@ -24,6 +24,9 @@ class Forces(dict):
     def __missing__(self, name: Any) -> Any:
         """Refuse a name that no friction term has."""
         raise StatementError(unknown("friction term", str(name), self))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, dict) and same(dict(self), dict(other))
 
 
 @spelled
