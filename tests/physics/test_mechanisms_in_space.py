@@ -289,6 +289,10 @@ def test_a_bicycle_has_the_published_small_motions(metre, kilogram, second):
         assert "e-" not in repr(whole).splitlines()[2] or metre < 1
         assert (grows in whole.stability) if grows else whole.stability == "marginally stable"
         assert (grows in lin.stability) if grows else lin.stability == "asymptotically stable"
+    # To first order nothing pitches, rises or sinks, but for rounding.
+    for state in (pitch, z):
+        with pytest.raises(st.StatementError, match=f"'{state}' is no state of its own"):
+            st.linearize(bicycle, at={z: rear_radius, x.dot: metre / second}, states=[state, steer])
     slips = {x.dot: metre / second, rear.dot: 1.03 * metre / second / rear_radius}
     with pytest.raises(st.StatementError, match="the operating point violates constraints"):
         st.linearize(bicycle, at={z: rear_radius, **slips})

@@ -94,3 +94,21 @@ def test_what_is_steady_is_judged_in_its_own_sizes(unit, shift):
     np.testing.assert_allclose(lin.frequencies, 1.0, rtol=1e-9)
     with pytest.raises(st.StatementError, match="neither an equilibrium nor a steady motion"):
         st.linearize(valley, at={x: (shift + 0.01) * unit})
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_what_moves_by_last_digits_alone_is_no_state(unit):
+    """Bobs hang from 0.3 and 0.5 in places that are off by last digits: heights are stationary."""
+    p, q, r, s = st.coordinates("p q r s")
+    bobs = (
+        st.particle(1.0, at=(p, q), gravity=9.81)
+        + st.particle(1.0, at=(r, s), gravity=9.81)
+        + st.rod((0.3 * unit, 0), (p, q), unit)
+        + st.rod((0.5 * unit, 0), (r, s), unit)
+    )
+    at = {p: (0.1 + 0.2) * unit, q: -unit, r: 0.5 * unit, s: -unit}
+    lin = st.linearize(bobs, at=at, states=[p, r])
+    np.testing.assert_allclose(lin.frequencies, np.sqrt(9.81 / unit), rtol=1e-9)
+    for states in ([q, r], [p, q], [q], [q, s], [p, q, r]):
+        with pytest.raises(st.StatementError, match=r"'[qs]' is no state of its own"):
+            st.linearize(bobs, at=at, states=states)

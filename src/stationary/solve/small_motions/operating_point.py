@@ -38,6 +38,9 @@ _DRIFT = 1e-9
 # Of those that tell at least this part of what the best would tell, the first declared is a state.
 _PREFERRED = 0.1
 
+# What is free of a state is known if other last digits change no more of it than this part.
+_KNOWN = 1e-3
+
 # Looks at the same point with other last digits, which tell what rounding does to a matrix.
 _LOOKS = 5
 
@@ -195,9 +198,9 @@ class OperatingPoint:
         self._require_cyclic(J)
         labels = self.labels
         kept = np.setdiff1d(np.arange(2 * self.f), self.drifting)
-        # Without the coordinates that drift some directions are lost: what is left is a basis.
-        tangent = self._tangent()[kept]
+        tangent = self._tangent(self.y)[kept]
         if self.kernel.rows:
+            # Without the coordinates that drift some directions are lost: the others are a basis.
             tangent = orth(tangent, rcond=1e-10)
         if not tangent.shape[1]:
             raise StatementError(
@@ -263,6 +266,9 @@ class OperatingPoint:
         spent: list[int] = []
         left = tangent.copy()
         sizes = np.linalg.norm(tangent, axis=1)
+        for k in first:
+            if self._only_rounding(k, kept):
+                self._refuse_dependent(k, kept)
         for group in (first, positions.tolist(), list(range(len(kept)))):
             while len(spent) < tangent.shape[1]:
                 free = [i for i in group if i not in spent]
@@ -283,6 +289,13 @@ class OperatingPoint:
             if group is first and set(first) - set(spent):
                 self._refuse_dependent([i for i in first if i not in spent][0], kept)
         return np.sort(spent)
+
+    def _only_rounding(self, k: int, kept: np.ndarray) -> bool:
+        """Tell whether all that is free of a state changes with the last digits of the point."""
+        several = [
+            np.linalg.norm(orth(self._tangent(y)[kept], rcond=1e-10)[k]) for y in self._nearby()
+        ]
+        return bool(np.ptp(several) > _KNOWN * np.max(several))
 
     def _refuse_dependent(self, k: int, kept: np.ndarray) -> None:
         raise StatementError(
@@ -313,17 +326,19 @@ class OperatingPoint:
 
     def _rounding(self, kept: np.ndarray) -> np.ndarray:
         """Return by how much the last digits of the operating point change ∂ẏ/∂y."""
+        several = [self.matrices(y)[1][np.ix_(kept, kept)] for y in self._nearby()]
+        middle, eps = several[0], np.finfo(float).eps
+        return 4 * np.max([np.abs(X - middle) for X in several], axis=0) + eps * np.abs(middle)
+
+    def _nearby(self) -> list[np.ndarray]:
+        """Return the operating point with other last digits."""
         chance = np.random.default_rng(0)
-        eps, several = np.finfo(float).eps, []
         # What is zero has last digits, too: those of its length, and of the speeds beside it.
         scales = scales_of(self.kernel.graph, self.params, self.t, self.q, u=self.u)
         fastest = np.max(self.weights * np.abs(self.speeds), initial=0.0) / self.weights
-        digits = np.concatenate([scales.rounding, eps * fastest])
-        for _ in range(_LOOKS):
-            y = self.y + digits * chance.integers(-2, 3, len(self.y))
-            several.append(self.matrices(y)[1][np.ix_(kept, kept)])
-        middle = several[0]
-        return 4 * np.max([np.abs(X - middle) for X in several], axis=0) + eps * np.abs(middle)
+        digits = np.concatenate([scales.rounding, np.finfo(float).eps * fastest])
+        several = (digits * chance.integers(-2, 3, len(self.y)) for _ in range(_LOOKS))
+        return [self.y + off for off in several]
 
     def require_steady(self) -> None:
         """Refuse a point at which something accelerates."""
@@ -412,9 +427,12 @@ class OperatingPoint:
                 "Give it no velocity, or choose a coordinate that nothing depends on.",
             )
 
-    def _tangent(self) -> np.ndarray:
-        """Return a basis of the small motions that the constraints allow, in units of mass."""
-        normal = self._normal(self.q, self.speeds)
+    def _tangent(self, y: np.ndarray) -> np.ndarray:
+        """Return a basis of the small motions that the constraints allow, in units of mass.
+
+        At coordinates and speeds y.
+        """
+        normal = self._normal(y[: self.n], y[self.n :])
         if not len(normal):
             return np.eye(2 * self.f)[:, np.setdiff1d(np.arange(2 * self.f), self.drifting)]
         return tangent_basis(normal / self.units)
