@@ -71,8 +71,8 @@ def compared(
     motions = motions or _survey(p, cone)
     apart = 1e-6 * answer.speed
     rows = [x.v for x in motions.answers if np.abs(x.v - answer.v).max(initial=0.0) > apart]
-    others = np.array(rows).reshape(len(rows), p.n)
-    outcome = replace(outcome, others=others, examined=motions.complete)
+    velocities = np.array(rows).reshape(len(rows), p.n)
+    outcome = replace(outcome, others=velocities, examined=motions.complete)
     # Of several forces that the motion leaves the smallest.
     mode = _chosen(p, cone, answer)
     least = None if mode is None or mode.full(answer.v) else mode.forces(answer.v)

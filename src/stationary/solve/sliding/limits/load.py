@@ -318,8 +318,8 @@ def _end(
         if follows:
             held, across, opens = _kept(problem, cone, end, lifts=False)
             slips = _slipping(np.vstack([held, across]), opens, load / problem.levers)
-        still = _kept(problem, cone, end, lifts=slips is None)[0]
-        v = _exactly(still, v * problem.levers if slips is None else slips) / problem.levers
+        holding = _kept(problem, cone, end, lifts=slips is None)[0]
+        v = _exactly(holding, v * problem.levers if slips is None else slips) / problem.levers
         if follows:
             exact = abs(safe - sign * end.static) <= 1e-6 * abs(end.static)
             theorem += (_FIRST if exact else _OUTER) + (_LIFTS if slips is None else "")

@@ -201,7 +201,7 @@ def _beside(question: Question, speed: float, start: Any, duration: float, count
     close = question.at(t, q).touching
     least, v = _least(question, t + 1e-9 * h, q, None, close)
     worst, near, path = 0.0, None, [(t, q, v)]
-    forces, still, holding = [], [], []
+    forces, slow, holding = [], [], []
     for _ in range(count):
         place = question.at(t, q)
         now = place.problem
@@ -243,13 +243,12 @@ def _beside(question: Question, speed: float, start: Any, duration: float, count
         worst = max(worst, _ratio(v - without, without, M.__matmul__))
         path.append((t, q, v))
         forces.append(np.concatenate(question.stated(*near.forces)))
-        still.append(without)
+        slow.append(without)
         mu = np.zeros(len(every))
         mu[close] = least.mu
         holding.append(np.concatenate(question.stated(least.y, least.lam, mu)))
     ways = (np.array(x) for x in zip(*path))
-    told = (np.array(x) for x in (forces, still, holding))
-    return Beside(speed, worst, question.params, *ways, *told)
+    return Beside(speed, worst, question.params, *ways, *map(np.array, (forces, slow, holding)))
 
 
 def _ratio(part: np.ndarray, whole: np.ndarray, metric: Any) -> float:

@@ -134,10 +134,10 @@ def _equations(sliding: Sliding, signature: Signature) -> Compiled | None:
     outputs = ca.substitute([ca.densify(x) for x in outputs], [at], [where])
     arguments = [t, z, slots, p, given, origin, aim]
     equations = ca.Function("balance", arguments, outputs, {"cse": True})
-    told = ca.densify(ca.vertcat(*here.account(v, (y, lam, mu)), *margins))
-    says = ca.Function("says", [*arguments, rate], [told], {"cse": True})
+    evidence = ca.densify(ca.vertcat(*here.account(v, (y, lam, mu)), *margins))
+    weighed = ca.Function("weighed", [*arguments, rate], [evidence], {"cse": True})
     shifts, aims = (slice(sum(sizes[:k]), sum(sizes[: k + 1])) for k in (4, 5))
-    return Numeric(equations), Numeric(says), shifts, aims
+    return Numeric(equations), Numeric(weighed), shifts, aims
 
 
 def sizes_of(sliding: Sliding) -> list[int]:

@@ -239,11 +239,11 @@ class BalanceFlow(AbstractFlow[ByBalance]):
         sliding = []
         for k in np.flatnonzero(narrow & (numbers.stuck > 0)):
             one = np.arange(len(starts)) == k
-            others = replace(numbers, stuck=np.where(one, 0.0, numbers.stuck))
+            freed = replace(numbers, stuck=np.where(one, 0.0, numbers.stuck))
             slow = np.append(np.zeros(len(starts)), np.full(len(numbers.works), np.inf))
-            if self._phase(others).idle(replace(look, margins=slow))[k]:
+            if self._phase(freed).idle(replace(look, margins=slow))[k]:
                 sliding += [
-                    replace(others, sign=np.where(one, w, numbers.sign)) for w in (1.0, -1.0)
+                    replace(freed, sign=np.where(one, w, numbers.sign)) for w in (1.0, -1.0)
                 ]
         return sliding
 

@@ -123,7 +123,7 @@ class ByBalance(AbstractPhase[Look]):
         question, n = self.question, self.n
         z = near.led(t)
         assert self._equations is not None
-        equations, says, shifts, aims = self._equations
+        equations, weighed, shifts, aims = self._equations
         z[:n], z[shifts], best = q, 0.0, np.inf
         aim = near.z[aims]
         if len(aim):
@@ -150,12 +150,12 @@ class ByBalance(AbstractPhase[Look]):
         changes = -units * change
         if (np.abs(changes[:n]) <= self._still).all():
             changes[:n] = 0.0
-        told = says(t, z, *fixed, changes)[0]
-        if not isfinite(np.add.reduce(told)):
+        evidence = weighed(t, z, *fixed, changes)[0]
+        if not isfinite(np.add.reduce(evidence)):
             return None
-        least = float(np.minimum.reduce(told[2:], initial=np.inf))
-        rate = np.concatenate([changes[:n], told[:2]])
-        return Look(t, z, rate, least, changes, told[2:], self._sign)
+        least = float(np.minimum.reduce(evidence[2:], initial=np.inf))
+        rate = np.concatenate([changes[:n], evidence[:2]])
+        return Look(t, z, rate, least, changes, evidence[2:], self._sign)
 
     def _solved(self, slope: np.ndarray, left: np.ndarray) -> np.ndarray | None:
         """Solve equations with a slope; forces that are shared change least."""
@@ -198,8 +198,8 @@ class ByBalance(AbstractPhase[Look]):
             return True
         state = self.state_of(look)
         # Friction that follows pressure is not shared, nor where it is about to.
-        rough = (self.question.rubs >= 0) & (state.place.problem.size > 0)
-        follows = bool(np.any(self.numbers.works[self.question.rubs[rough]] > 0))
+        rubbing = (self.question.rubs >= 0) & (state.place.problem.size > 0)
+        follows = bool(np.any(self.numbers.works[self.question.rubs[rubbing]] > 0))
         self.shares = state.answer is not None and not follows and several(state.answer)
         return self.shares
 

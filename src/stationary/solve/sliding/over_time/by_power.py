@@ -218,8 +218,8 @@ class ByPower(AbstractPhase[Look]):
 
     def forces(self, look: Look) -> np.ndarray | None:
         """Return all forces at a look, where compiled equations tell them."""
-        told = None if self.compiled is None or look.answer is not None else self.compiled.tells
-        return None if told is None else look.z[told]
+        places = None if self.compiled is None or look.answer is not None else self.compiled.tells
+        return None if places is None else look.z[places]
 
     # -- what comes to rest -----------------------------------------------------------------------
 

@@ -306,7 +306,7 @@ class _Run:
             # What holds contradicts what drives: that no force decides.
             return self, status
         # What has been found stays: where velocities grow, long increments lead elsewhere.
-        kept = sum(t == asked for t, asked in zip(self.times, self.grid))
+        kept = sum(t == wanted for t, wanted in zip(self.times, self.grid))
         fits = kept < len(self.times) and self.times[-1] < self.grid[kept]
         latest = len(self.times) - 1 if fits else kept - 1
         last = self.times[latest] if kept else -np.inf
@@ -402,8 +402,8 @@ class _Run:
         if not stretch.final:
             reached += 1e-13 * self.whole + 4 * np.spacing(abs(stretch.last))
         first = len(self.rows)
-        asked = self.grid[first : int(np.searchsorted(self.grid, reached, side="right"))]
-        for t, kept in zip(asked, self._told(stretch, np.minimum(asked, stretch.last))):
+        times = self.grid[first : int(np.searchsorted(self.grid, reached, side="right"))]
+        for t, kept in zip(times, self._told(stretch, np.minimum(times, stretch.last))):
             self._keep(float(t), *kept)
 
     def _told(self, stretch: Stretch, t: np.ndarray) -> list[Kept]:

@@ -91,8 +91,8 @@ class InMode:
         # What is slower than rounding beside the motion that is asked about does not move.
         natural = largest(question.lengths(place) * p.levers) / (question.span or 1.0)
         speed, force = near.moving or natural or 1.0, near.strength
-        told = [rooms, NONE * natural]
-        self._mode = np.concatenate([near.stuck, sign, works, touches, place.digits, told])
+        last = [rooms, NONE * natural]
+        self._mode = np.concatenate([near.stuck, sign, works, touches, place.digits, last])
         along = near.speeds / np.where(near.problem.size > 0, near.problem.size, np.inf)
         self.start = np.concatenate([near.v, near.y, near.lam, mu, along[wide]])
         # Metres beside radians and beside forces: in these units all unknowns are of one size.
@@ -120,8 +120,8 @@ class InMode:
         solved = self._shared(given, z) if self._scales is None else self._newton(given, z)
         if solved is None:
             return None
-        z, told = solved
-        return Look(t, z, np.concatenate([z[: len(q)], told[2:]]), told[1])
+        z, evidence = solved
+        return Look(t, z, np.concatenate([z[: len(q)], evidence[2:]]), evidence[1])
 
     def _newton(self, given: tuple, z: np.ndarray) -> Solved | None:
         """Find velocities and forces by compiled steps of Newton."""
@@ -129,22 +129,22 @@ class InMode:
             solved = self._equations.newton.checked(*given, z, self._mode, self._scales)
             if solved is None or not isfinite(solved[1][0] + solved[1][2] + solved[1][3]):
                 return None
-            z, told = solved
-            if told[0] <= _RIGHT:
-                return z, told
+            z, evidence = solved
+            if evidence[0] <= _RIGHT:
+                return z, evidence
         return None
 
     def _shared(self, given: tuple, z: np.ndarray) -> Solved | None:
         """Find velocities and forces of which some are shared: these change least."""
         best = np.inf
         for _ in range(_MOST_STEPS):
-            left, slope, told = self._equations.every(*given, z, self._mode)
-            error = told[0]
+            left, slope, evidence = self._equations.every(*given, z, self._mode)
+            error = evidence[0]
             # The largest of numbers passes over what is none.
-            if not (error < _FAR and isfinite(np.add.reduce(left) + told[2] + told[3])):
+            if not (error < _FAR and isfinite(np.add.reduce(left) + evidence[2] + evidence[3])):
                 return None
             if error <= _ROUNDING or (error <= _RIGHT and error >= 0.1 * best):
-                return np.where(np.abs(z) < NONE * self._units, 0.0, z), told
+                return np.where(np.abs(z) < NONE * self._units, 0.0, z), evidence
             best, slope = min(best, error), slope.reshape(len(z), len(z)).T * self._units
             sizes = np.abs(slope).max(axis=1)
             rows = 1 / np.where(sizes > 0, sizes, 1.0)
@@ -158,15 +158,15 @@ class InMode:
         tried = self._equations.runge.checked(*given)
         if tried is None:
             return None
-        path, off, stages, told = tried
-        stages, told = stages.reshape(len(TIMES), -1), told.reshape(len(TIMES), 4)
-        path, off, margins = path.reshape(-1, len(x)), off.reshape(2, len(x)), told[:, 1]
-        wrong = np.flatnonzero(~(told[:, 0] <= _RIGHT))
-        if not isfinite(np.add.reduce(told, axis=None)):
+        path, off, stages, evidence = tried
+        stages, evidence = stages.reshape(len(TIMES), -1), evidence.reshape(len(TIMES), 4)
+        path, off, margins = path.reshape(-1, len(x)), off.reshape(2, len(x)), evidence[:, 1]
+        wrong = np.flatnonzero(~(evidence[:, 0] <= _RIGHT))
+        if not isfinite(np.add.reduce(evidence, axis=None)):
             return None
         if len(wrong) and margins[wrong[0]] < -JUMP:
             return None
-        rates = np.concatenate([stages[:, : len(x) - 2], told[:, 2:]], axis=1)
+        rates = np.concatenate([stages[:, : len(x) - 2], evidence[:, 2:]], axis=1)
         looks = zip((t + h * TIMES).tolist(), stages, rates, margins.tolist())
         known = [Look(*look) for look in looks if look[3] >= 0]
         return Tried(path, off, float(margins.min()), known, not len(wrong))
@@ -233,7 +233,7 @@ class Equations:
         f, of_forces = self._function, self.forces
         symbols = [ca.SX.sym(f.name_in(k), f.sparsity_in(k)) for k in range(f.n_in())]
         z, size = symbols[4], f.size1_in(4)
-        left, _, says = f(*symbols)
+        left, _, evidence = f(*symbols)
         units, sizes = ca.SX.sym("units", size), ca.SX.sym("sizes", size)
         soft = ca.SX.sym("soft", of_forces.stop - of_forces.start)
         gives = ca.vertcat(ca.SX(of_forces.start, 1), soft, ca.SX(size - of_forces.stop, 1))
@@ -241,16 +241,16 @@ class Equations:
         slope = ca.mtimes([ca.diag(sizes), slope, ca.diag(units)])
         given = [*symbols, ca.vertcat(units, sizes, soft)]
         equations = ca.Function("equations", given, [sizes * left, slope], {"cse": True})
-        told = ca.Function("told", given, [says], {"cse": True})
+        weighed = ca.Function("weighed", given, [evidence], {"cse": True})
         here = [ca.MX.sym(f"i{k}", equations.sparsity_in(k)) for k in range(len(given))]
         at = here[4]
         for _ in range(2):
             left, slope = equations(*here[:4], at, *here[5:])
             at = at - here[6][:size] * ca.solve(slope, left, "qr", {"eps": _SINGULAR})
-        twice = ca.Function("twice", here, [at, told(*here[:4], at, *here[5:])])
-        says = ca.MX.sym("says", 4)
-        stays = ca.Function("stays", [*here, says], [here[4], says])
-        again = ca.Function("again", [*here, says], list(twice(*here)))
+        twice = ca.Function("twice", here, [at, weighed(*here[:4], at, *here[5:])])
+        evidence = ca.MX.sym("evidence", 4)
+        stays = ca.Function("stays", [*here, evidence], [here[4], evidence])
+        again = ca.Function("again", [*here, evidence], list(twice(*here)))
         more = ca.Function.if_else("more", again, stays)
         after = twice(*here)
         for _ in range(2):
@@ -278,18 +278,18 @@ class Equations:
         t, h, x = ca.MX.sym("t"), ca.MX.sym("h"), ca.MX.sym("x", n + 2)
         p, z, mode = (ca.MX.sym(f"i{k}", newton.sparsity_in(k)) for k in (3, 4, 5))
         scales = ca.MX.sym("scales", newton.sparsity_in(6))
-        rates, stages, says = [], [], []
+        rates, stages, evidence = [], [], []
         for k, at in enumerate(TIMES):
             moved = h * weighted(WEIGHTS[k, :k], rates) if k else ca.MX(n + 2, 1)
             guess = weighted(foreseen(TIMES[:k], at), stages) if k else z
             q = x[:n] + moved[:n]
-            unknowns, told = newton(t + at * h, q, ca.MX(0, 1), p, guess, mode, scales)
-            rates.append(ca.vertcat(unknowns[:n], told[2:]))
+            unknowns, weighed = newton(t + at * h, q, ca.MX(0, 1), p, guess, mode, scales)
+            rates.append(ca.vertcat(unknowns[:n], weighed[2:]))
             stages.append(unknowns)
-            says.append(told)
+            evidence.append(weighed)
         path = [h * weighted(row, rates) for row in PATH]
         off = [weighted(row, rates) for row in OFF]
-        outputs = [ca.vertcat(*parts) for parts in (path, off, stages, says)]
+        outputs = [ca.vertcat(*parts) for parts in (path, off, stages, evidence)]
         return Numeric(ca.Function("runge", [t, h, x, p, z, mode, scales], outputs))
 
 
@@ -363,9 +363,9 @@ def equations_of(sliding: Sliding) -> Equations | None:
     z = ca.vertcat(v, y, lam, mu, *along)
     residual = ca.vertcat(balance, *law, held, contacts, *turns)
     powers = at.account(v, (y, lam, mu), slope)
-    told = ca.vertcat(largest_of(*off), reduce(ca.fmin, margin), *powers)
+    evidence = ca.vertcat(largest_of(*off), reduce(ca.fmin, margin), *powers)
     mode = ca.vertcat(stuck, sign, works, touches, digits, rooms, least)
-    outputs = [ca.densify(x) for x in (residual, ca.vec(ca.jacobian(residual, z)), told)]
+    outputs = [ca.densify(x) for x in (residual, ca.vec(ca.jacobian(residual, z)), evidence)]
     function = ca.Function("in_mode", [*here, z, mode], outputs, {"cse": True})
     places = np.flatnonzero(graph.layout.holonomic).tolist()
     some = ca.vertcat(ca.SX.ones(len(places)), works)

@@ -73,8 +73,8 @@ class Tried:
         if not self.converged:
             return np.inf
         five, three = self.off / small
-        fine, rough = five @ five, three @ three
-        return h * fine / np.sqrt(max((fine + 0.01 * rough) * len(small), 1e-300))
+        fine, coarse = five @ five, three @ three
+        return h * fine / np.sqrt(max((fine + 0.01 * coarse) * len(small), 1e-300))
 
 
 def weighted(weights: np.ndarray, parts: list[Any]) -> Any:
@@ -91,8 +91,8 @@ def foreseen(times: np.ndarray, t: float) -> np.ndarray:
         some = nearest[:count]
         if len(some) < count:
             break
-        others = (np.delete(some, k) for k in range(count))
-        of = [np.prod((t - known[o]) / (known[k] - known[o])) for k, o in zip(some, others)]
+        rest = (np.delete(some, k) for k in range(count))
+        of = [np.prod((t - known[o]) / (known[k] - known[o])) for k, o in zip(some, rest)]
         # Far ahead a parabola says less than a line.
         if np.abs(of).sum() > _FAR_AHEAD:
             break

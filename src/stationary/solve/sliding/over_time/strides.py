@@ -381,16 +381,16 @@ class Strides:
                     break
         if there is None:
             there = solved(question, question.at(t, q, viscous=True))
-        told = there if there[0].word == "jammed" else None
+        end = there if there[0].word == "jammed" else None
         for share in _AHEAD:
             soon = q + share * self.whole * here.v
             near = share == _AHEAD[0] or self._measure(here.place).far(soon - q) < _NEAR
-            if told is None and here.answer is not None and near:
-                told = ending(question, t, q, soon, here.answer)
+            if end is None and here.answer is not None and near:
+                end = ending(question, t, q, soon, here.answer)
         known = failed.outcome is not None and failed.outcome.word in ("accelerates", "jammed")
-        if told is None and not known and there[0].word == "accelerates":
-            told = there
-        outcome, place = told or ((failed.outcome, failed.place) if known else (None, None))
+        if end is None and not known and there[0].word == "accelerates":
+            end = there
+        outcome, place = end or ((failed.outcome, failed.place) if known else (None, None))
         if outcome is not None and place is not None:
             ray, moved = outcome.ray, self._measure(here.place).far(here.v * self.whole) > _CLOSE
             if moved and outcome.stiffness and ray is not None:

@@ -380,11 +380,11 @@ class Answer:
             return self
         return replace(self, y=0 * self.y, lam=0 * self.lam, mu=0 * self.mu)
 
-    def about(self, contacts: np.ndarray, others: np.ndarray) -> Answer:
-        """Return an answer about some contacts, by number, as one about others."""
-        mu, working = np.zeros(len(others)), np.zeros(len(others), dtype=bool)
-        kept = np.isin(contacts, others)
-        places = np.searchsorted(others, contacts[kept])
+    def about(self, contacts: np.ndarray, wanted: np.ndarray) -> Answer:
+        """Return an answer about some contacts, by number, as one about those wanted."""
+        mu, working = np.zeros(len(wanted)), np.zeros(len(wanted), dtype=bool)
+        kept = np.isin(contacts, wanted)
+        places = np.searchsorted(wanted, contacts[kept])
         mu[places], working[places] = self.mu[kept], self.working[kept]
         return replace(self, mu=mu, working=working)
 

@@ -35,15 +35,15 @@ def factors_of(problem: Problem, rubs: np.ndarray, q: np.ndarray, bends: Bends) 
         problem = replace(problem, B=by_rows(2.0 ** slips[problem.term], problem.B))
     rates, rows = len(problem.c), len(problem.b)
     sizes = np.append(problem.row_sizes, problem.sizes_of(problem.matrices[2]))
-    others = np.zeros(len(sizes), dtype=int)
+    exponents = np.zeros(len(sizes), dtype=int)
     for i in np.flatnonzero(_other(sizes)).tolist():
         matrix, k = (problem.matrices[1], i) if i < rows else (problem.matrices[2], i - rows)
         size = _size(abs(matrix[[k]]), problem.levers, q, bends, rates + i)
-        others[i] = _exponent(size) if _other(size) else 0
-    if not slips.any() and not others.any():
+        exponents[i] = _exponent(size) if _other(size) else 0
+    if not slips.any() and not exponents.any():
         return None
-    presses = np.where(rubs >= 0, np.append(others[rows:], 0)[rubs], 0)[problem.term]
-    parts = slips[problem.term], others[:rows], others[rows:], presses
+    presses = np.where(rubs >= 0, np.append(exponents[rows:], 0)[rubs], 0)[problem.term]
+    parts = slips[problem.term], exponents[:rows], exponents[rows:], presses
     return Factors(*(tuple(x.tolist()) for x in parts))
 
 

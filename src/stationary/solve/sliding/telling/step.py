@@ -29,7 +29,7 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
     layout, problem = question.layout, place.problem
     answer = outcome.answer
     free = np.zeros((0, problem.n))
-    others = outcome.others if outcome.others is not None else free
+    elsewhere = outcome.others if outcome.others is not None else free
     follows, slope = rubbing(question, place), None
     if answer is None:
         y, lam, mu = (np.zeros(len(x)) for x in (problem.c, problem.b, problem.g))
@@ -51,7 +51,7 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
     if outcome.answer is not None:
         known = not follows or outcome.examined
         known = known and (slope is None or _monotone(question, place, answer.v, slope))
-        unique = False if len(free) or len(others) else True if known else None
+        unique = False if len(free) or len(elsewhere) else True if known else None
     mu = np.zeros(question.sliding.gaps)
     mu[place.touching] = answer.mu
     y, lam, mu = question.stated(answer.y, answer.lam, mu)
@@ -70,7 +70,7 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
         modes=_modes(question, place, answer),
         unique=unique,
         free=free,
-        others=others,
+        others=elsewhere,
         margin=_margin(outcome, word),
         gap=answer.gap if outcome.answer is not None else np.nan,
         residual=answer.residual if outcome.answer is not None else {},
