@@ -89,6 +89,34 @@ def test_a_random_parallelogram_turns_over_and_over(seed):
     np.testing.assert_allclose(found[w], crank * np.sin(expected[a]), atol=1e-7 * crank)
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("method", METHODS[:2], ids=lambda m: type(m).__name__)
+def test_units_of_single_coordinates_make_no_place_singular(method, seed):
+    """Two rods as a double pendulum, the first of them upright: nothing is passed, in any units."""
+    X, units = st.coordinates("x y z w"), 10.0 ** np.random.default_rng(seed).integers(-6, 7, 4)
+    x, y, z, w = (unit * c for unit, c in zip(units, X))
+    rods = [(x, y), (z - x, w - y)]
+    pendulum = st.System(
+        kinetic=sum((unit * c.dot) ** 2 for unit, c in zip(units, X)) / 2,
+        potential=9.81 * (y + w),
+        constraints=[a**2 + b**2 - 1 if seed % 2 else st.sqrt(a**2 + b**2) - 1 for a, b in rods],
+    )
+    p, q = st.coordinates("p q")
+    by_angles = st.System(
+        kinetic=p.dot**2 + q.dot**2 / 2 + p.dot * q.dot * st.cos(p - q),
+        potential=-9.81 * (2 * st.cos(p) + st.cos(q)),
+    )
+    given = {"span": (0, 1), "points": 11, "method": method}
+    exact = st.simulate(by_angles, start={q: 0.5, p.dot: 8.0, q.dot: -3.0}, **given)
+    s, c = np.sin(0.5), np.cos(0.5)
+    place, speed = np.array([0, -1, s, -1 - c]) / units, np.array([8, 0, 8 - 3 * c, -3 * s]) / units
+    start = dict(zip(X, place)) | {coordinate.dot: v for coordinate, v in zip(X, speed)}
+    found = st.simulate(pendulum, start=start, **given)
+    assert found.crossed == 0 and found.steps < 2 * exact.steps
+    turned = np.sin(exact[p]) + np.sin(exact[q])
+    np.testing.assert_allclose(units[2] * found[X[2]], turned, rtol=0, atol=1e-8)
+
+
 @pytest.mark.parametrize(
     "method, slow",
     [

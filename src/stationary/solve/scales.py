@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
+from scipy.sparse.linalg import lsmr
 
 from stationary.derive.balance import Balance
 from stationary.derive.graph import Graph
@@ -36,6 +37,10 @@ _TIED = 0.1
 
 # A mass this many times smaller than those around it is none.
 _NO_MASS = 1e-9
+
+# At so many other places one looks on which coordinates rows depend. Those on which none depends so
+# many times less than on another have the same unit.
+_PLACES, _ALIKE = 4, 30.0
 
 # What a whole turn changes by less than this is an angle.
 _SAME = 1e-9
@@ -157,11 +162,14 @@ def scales_of(
     )
 
 
-def bends_by_shape(graph: Graph, params: np.ndarray, t: float, q: np.ndarray) -> np.ndarray:
+def bends_by_shape(
+    graph: Graph, params: np.ndarray, t: float, q: np.ndarray, aside: np.ndarray
+) -> np.ndarray:
     """Return per coordinate the move at which rows turn, however heavy it and the others are.
 
-    Lengths count alike; an angle bends over a radian, a quaternion over its length of one, and
-    takes lengths with it. Zero where nothing tells.
+    Lengths count alike, each in the unit that rows tell, here and after moves `aside`; an angle
+    bends over a radian, a quaternion over its length of one, and takes lengths with it. Zero where
+    nothing tells.
     """
     balance, u = Balance(graph), np.zeros(len(graph.system.inputs))
     at = (t, q, u, params)
@@ -171,18 +179,44 @@ def bends_by_shape(graph: Graph, params: np.ndarray, t: float, q: np.ndarray) ->
     for places in graph.layout.kinematics.quaternions:
         angles[places], strengths[:, places] = True, plain[:, places]
     plain[:, angles] = 0.0
+    weights = _units(balance, at, plain, np.where(angles, 1.0, aside), ~angles)
+    plain /= weights
     radii, curvature = np.full(A.shape, np.inf), numeric(balance, "curvature")
     for r in np.flatnonzero(plain.any(axis=1)):
         most, lever = plain[r].max(), strengths[r].max()
-        B = abs(_finite(curvature(*at, np.eye(len(plain))[r])[0]))[~angles][:, ~angles]
+        B = sparse.coo_matrix(abs(_finite(curvature(*at, np.eye(len(plain))[r])[0])))
+        bends = B.data / (weights[B.row] * weights[B.col])
+        bends[angles[B.row] | angles[B.col]] = 0.0
         involved = plain[r] > 0
-        involved[~angles] |= np.asarray(B.max(axis=1).todense()).ravel() > 0
-        radius = most / B.max() if B.max() else lever / most
+        involved[B.row[bends > 0]] = True
+        radius = most / bends.max() if bends.any() else lever / most
         radii[r, involved] = radius if radius > 0 else np.inf
     # A lever of rounding is none.
     largest = np.max(radii, axis=0, where=np.isfinite(radii), initial=0.0)
     moves = np.min(radii, axis=0, where=radii > _LEAST * largest, initial=np.inf)
-    return np.where(angles, 1.0, np.where(np.isfinite(moves), moves, 0.0))
+    return np.where(angles, 1.0, np.where(np.isfinite(moves), moves / weights, 0.0))
+
+
+def _units(
+    balance: Balance, at: tuple, rows: np.ndarray, aside: np.ndarray, some: np.ndarray
+) -> np.ndarray:
+    """Return weights of some coordinates by which rows depend on all of these about alike.
+
+    A rod along an axis tells nothing of what lies across it: after some moves it does.
+    """
+    (t, q, u, p), (m, n), rng = at, rows.shape, np.random.default_rng(3)
+    for _ in range(_PLACES):
+        near = t, q + aside * rng.uniform(-1, 1, n), u, p
+        rows = np.maximum(rows, abs(_finite(numeric(balance, "limits")(*near)[1])).toarray())
+    # Logarithms of entries are sums of one of their row and one of their coordinate.
+    r, i = np.nonzero(rows * some)
+    rows /= np.maximum(rows.max(axis=1, where=some, initial=0.0)[:, None], 1e-300)
+    each = np.tile(np.arange(len(r)), 2)
+    sums = (np.ones(len(each)), (each, np.append(r, m + i)))
+    sums = sparse.csr_array(sums, shape=(len(r), m + n))
+    logarithms = lsmr(sums, np.log(rows[r, i]))[0][m:]
+    alike = not len(i) or np.ptp(logarithms[i]) < np.log(_ALIKE)
+    return np.ones(n) if alike else np.exp(logarithms)
 
 
 def clear_stiffnesses(tangent: Callable[[np.ndarray], Any], q: np.ndarray) -> np.ndarray:

@@ -130,9 +130,9 @@ def rows_of(kernel: AbstractKernel, params: np.ndarray, t: float, state: State) 
     if not kernel.rows or kernel.size > EXAMINE_UP_TO:
         return None
     # Rows bend within lengths of their own, whatever forces and masses and how they are balanced.
-    shape = bends_by_shape(kernel.graph, params, t, state.q)
     bends = scales_of(kernel.graph, params, t, state.q).bend
     bends = np.where(np.isfinite(bends), bends, 0.0)
     by_mass = np.maximum(bends, sizes_of(kernel.graph, params, t, state.q))
+    shape = bends_by_shape(kernel.graph, params, t, state.q, by_mass)
     sizes = np.where(shape > 0, shape, by_mass)
     return Rows(kernel.graph, params, len(state.rows), sizes)
