@@ -237,6 +237,16 @@ def test_a_thin_well_is_not_jumped_over_where_steps_fail_in_it(method, place):
     assert motion[x][-1] - 10 == pytest.approx(gained, abs=3e-7)
 
 
+@pytest.mark.parametrize("width", [1e-9, 1e-7, 1e-5])
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])
+def test_fixed_steps_in_short_pulses_are_refuted_by_no_last_digits_of_time(width, unit):
+    """Lengths of steps are differences of times; at its feet a pulse changes with each of these."""
+    pulse = st.exp(-(((st.t / unit - 5) / width) ** 2)) / (np.sqrt(np.pi) * width * unit)
+    system = st.System(kinetic=x.dot**2 / 2, work=x * pulse)
+    motion = st.simulate(system, span=(0, 10 * unit), method=st.Variational(step=0.1 * unit))
+    assert motion[x.dot][-1] == pytest.approx(1.0, abs=1e-3)
+
+
 def test_a_fixed_step_over_a_thin_wall_is_told():
     system = st.System(kinetic=x.dot**2 / 2, potential=10 * st.exp(-(((x - 5.3) / 0.001) ** 2)))
     with pytest.raises(st.DidNotConverge, match="jumps over") as caught:

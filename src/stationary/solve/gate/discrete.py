@@ -18,6 +18,9 @@ from stationary.solve.motion.ode import Ode, Piece
 # What of momenta and velocities may be missing, and how many last digits of places are rounding.
 _MISSING, _LAST_DIGITS = 1e-9, 64.0
 
+# How many last digits of time the length of a step is known to, which is a difference of two.
+_OF_A_LENGTH = 4.0
+
 # Up to so many entries of constraints' slopes all steps are looked at; of larger ones one in many.
 _SMALL, _ONE_IN = 1000, 100
 
@@ -67,12 +70,18 @@ def discrete(ode: Ode, begin: np.ndarray, piece: Piece) -> list[Finding]:
                         first)  # fmt: skip
     off = np.maximum(np.abs(off[0]), np.abs(off[1])) / roots
     if not np.all(off <= allowed[:, None]):
-        # Where forces are steep, the last digits of a place are many of theirs.
-        shift = _LAST_DIGITS * np.spacing(np.abs(y).max(axis=0)) * (np.arange(y.shape[1]) < n)
-        near = [(x + shift).ravel() for x in (before, after)]
-        other = _facts(kernel, count)(first, near[0], h.ravel(), near[1], ode.p)[2:4]
-        shaken = np.abs(other[0].reshape(count, n) - passing)
-        shaken += np.abs(h / 2 * other[1].reshape(count, n) - push)
+        # Where forces are steep, the last digits of a place, or of time, are many of theirs; where
+        # steps are short, those of time are many of a velocity's.
+        digit = np.spacing(np.abs(t).max())
+        aside = _LAST_DIGITS * np.spacing(np.abs(y).max(axis=0)) * (np.arange(y.shape[1]) < n)
+        shaken = np.zeros_like(passing)
+        for place, late, longer in ((aside, 0, 0), (0, _LAST_DIGITS, 0), (0, 0, _OF_A_LENGTH)):
+            near, last = [(x + place).ravel() for x in (before, after)], h + longer * digit
+            other = _facts(kernel, count)(
+                first + late * digit, near[0], last.ravel(), near[1], ode.p
+            )
+            shaken += np.abs(other[2].reshape(count, n) - passing)
+            shaken += np.abs(last / 2 * other[3].reshape(count, n) - push)
         allowed = allowed + (shaken / roots).max(axis=1)
     balance = "the action is stationary in"
     each = np.repeat(allowed[:, None], n, axis=1)
