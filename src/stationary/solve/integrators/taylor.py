@@ -149,7 +149,7 @@ class Taylor(AbstractIntegrator):
             raise MissingExtra(
                 "st.Taylor() needs heyoka for a system of this size.",
                 f"Found {ode.kernel.rhs.n_instructions()} operations in its equations; heyoka is "
-                "not installed: wheels exist for Linux on x86-64.",
+                "not installed: wheels exist for Linux on x86-64 and aarch64.",
                 'Use method="auto", st.Runge() or st.BDF().',
             )
         return ode.kernel.code("series")
