@@ -140,6 +140,17 @@ def test_a_vortex_has_no_curl_and_does_work_around_its_centre(centre):
     assert "the work around the hole" in str(found) and "2*pi" in str(found)
 
 
+def test_vortices_that_turn_against_each_other_are_told_apart():
+    near, far = (1 / ((x - place) ** 2 + y**2) for place in (0, 0.1))
+    found = st.potential_of((y * (near - far), (x - 0.1) * far - x * near), on=(x, y))
+    assert not found and abs(float(found.work)) == pytest.approx(2 * np.pi)
+
+
+def test_decimals_are_the_fractions_that_they_write():
+    found = st.potential_of((-0.1 * y - 0.2 * y, -0.3 * x), on=(x, y))
+    assert found and found.potential == 0.3 * x * y
+
+
 def test_the_circulation_of_a_vortex_is_its_strength():
     Gamma, a = st.parameters(Gamma=1.0, a=2.0)
     X = x - a

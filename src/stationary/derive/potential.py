@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -89,7 +89,17 @@ def potential_of(force: Any, *, on: Sequence[Any] | None = None) -> Potential:
     >>> print(st.potential_of((-y, x), on=(x, y)))
     not conservative: ∂F_x/∂y − ∂F_y/∂x = -2; work 2 around a square in the plane of x and y
     """
-    q, F = _field(force, on)
+    q, stated = _field(force, on)
+    # Decimals are the fractions that they write: sums of these cancel exactly.
+    F = {s: sp.nsimplify(e, rational=True) for s, e in stated.items()}
+    answer = _decided(q, F)
+    if answer.potential is not None and any(e.has(sp.Float) for e in stated.values()):
+        return replace(answer, potential=answer.potential.n())
+    return answer
+
+
+def _decided(q: list[sp.Symbol], F: dict[sp.Symbol, sp.Expr]) -> Potential:
+    """Decide it for a field of fractions."""
     curl = {}
     for i, a in enumerate(q):
         for j in range(i):
@@ -189,9 +199,15 @@ def _around_holes(q: list[sp.Symbol], F: dict[sp.Symbol, sp.Expr]) -> Iterator[t
     """Yield places where the field has no value, loops around them and work that is not zero."""
     for a, b in combinations(q, 2):
         held = {s: sp.Rational(1 + k, 3) for k, s in enumerate(q) if s not in (a, b)}
-        for place in _holes(a, b, F, held):
+        holes = _holes(a, b, F, held)
+        for place in holes:
             centre = {s: (held | place)[s] for s in q}
-            for half in (sp.Rational(1, 4), sp.S.One, sp.Integer(4)):
+            # Nearer than what is next: two vortices that turn against each other do no work.
+            apart = [max(abs(other[s] - place[s]) for s in (a, b)) for other in holes
+                     if other != place and not any(v.free_symbols for v in other.values())
+                     and not any(v.free_symbols for v in place.values())]  # fmt: skip
+            least = min(apart, default=sp.Integer(3)) / 3
+            for half in (least, least / 4, 4 * least):
                 points = _square(centre, a, b, -half, half)
                 measured, spent = _measured(points, a, b, F)
                 if not abs(measured) > 1e-9 * spent:

@@ -33,6 +33,9 @@ _RANK = 1e-9
 # The same by the squares of sparse factors, and what keeps these from breaking off.
 _RANK_SPARSE, _TRACE = 1e-11, 1e-13
 
+# So many times rows and columns of a square matrix are brought to one size together.
+_EVEN = 6
+
 # A direction whose stiffness is this small beside the stiffness of its coordinates has none that
 # could be told from rounding: steps do not divide by less.
 SOFTEST = 1e-12
@@ -233,6 +236,22 @@ def graded_eigenvalues(K: np.ndarray, plain: np.ndarray) -> np.ndarray:
         return plain
     sizes, _, _, work, _, failed = lapack.dgejsv(factor.T, joba=0, jobu=3, jobv=3)
     return plain if failed else np.sort((sizes * work[1] / work[0]) ** 2)
+
+
+def share_of(part: Any, whole: Any) -> float:
+    """Return how large a part of a sparse square matrix is beside the whole, at most.
+
+    Each row and its column are taken in a unit in which the largest entries of the whole are one:
+    what pushes metres is not compared with what turns radians.
+    """
+    sizes = abs(sparse.csr_matrix(whole))
+    sizes = sizes.maximum(sizes.T)
+    scale = sparse.eye(sizes.shape[0], format="csr")
+    for _ in range(_EVEN if sizes.nnz else 0):
+        # The unit of a row is also that of its column: halfway each time.
+        largest = np.sqrt((scale @ sizes @ scale).max(axis=1).toarray().ravel())
+        scale = scale @ sparse.diags(1 / np.where(largest > 0, largest, 1.0))
+    return float(abs(scale @ sparse.csr_matrix(part) @ scale).max()) if part.nnz else 0.0
 
 
 # -- saddle points --------------------------------------------------------------------------------

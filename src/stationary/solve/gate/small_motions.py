@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sparse
 from scipy.sparse.linalg import lsqr
 
 from stationary.derive.balance import Balance
@@ -38,9 +39,14 @@ def modes_hold(modes: Modes, u: np.ndarray, lam: np.ndarray, rtol: float) -> lis
     C = numeric(balance, "damping")(*at)[0]
     C = (C - C.T) / 2
     A = numeric(balance, "limits")(*at)[1].tocsr()[: balance.rows]
+    # In moves that weigh alike, metres and radians have forces of one size.
     moves = equal_moves(masses(graph, (modes.t, modes.q, modes.values), M, A))
+    own, shapes = sparse.diags(moves), modes.vectors / moves
+    K, stiff, M, C = (own @ X @ own for X in (K, stiff, M, C))
+    steepest = (abs(A) @ own).max(axis=1).toarray().ravel() if balance.rows else np.ones(0)
+    A = sparse.diags(1 / np.where(steepest > 0, steepest, 1.0)) @ A @ own
     left, allowed, off, size = [], [], [], []
-    for square, phi in zip(modes.squares, modes.vectors):
+    for square, phi in zip(modes.squares, shapes):
         push, inertia, parts = K @ phi, square * (M @ phi), stiff @ np.abs(phi)
         # Squares of forces need not be numbers: all are parts of the largest.
         largest = max(np.abs(inertia).max(), parts.max()) or 1.0
@@ -49,14 +55,13 @@ def modes_hold(modes: Modes, u: np.ndarray, lam: np.ndarray, rtol: float) -> lis
             forces = forces + 1j * np.emath.sqrt(square) * (C @ phi) / largest
         work = np.linalg.norm(push / largest) + np.linalg.norm(inertia / largest)
         work = max(work, _RIGID * np.linalg.norm(parts / largest))
-        rounded = np.linalg.norm(stiff @ shape_rounding(phi, moves) / largest)
+        rounded = np.linalg.norm(stiff @ shape_rounding(phi) / largest)
         left.append(np.linalg.norm(_beside(A, forces)))
         allowed.append(rtol * work + rounded)
         off.append(np.linalg.norm(A @ phi))
-        steepest = np.sqrt(A.multiply(A).sum(axis=1).max()) if balance.rows else 0.0
-        size.append(rtol * max(steepest * np.linalg.norm(phi), 1e-300))
+        size.append(rtol * max(float(np.linalg.norm(phi)), 1e-300))
     names = [f"mode {k}" for k in range(len(modes.squares))].__getitem__
-    scaled = np.abs(np.real(np.sum(modes.vectors.conj() * (M @ modes.vectors.T).T, axis=1)) - 1)
+    scaled = np.abs(np.real(np.sum(shapes.conj() * (M @ shapes.T).T, axis=1)) - 1)
     claims = measured("forces of a shape balance:", np.array(left), np.array(allowed), names)
     claims += measured("a shape is of unit inertia:", scaled, np.full(len(scaled), rtol), names)
     if balance.rows:
@@ -65,9 +70,10 @@ def modes_hold(modes: Modes, u: np.ndarray, lam: np.ndarray, rtol: float) -> lis
 
 
 def masses(graph: Graph, at: tuple[float, np.ndarray, np.ndarray], M: Any, A: Any) -> np.ndarray:
-    """Return masses of coordinates; what has none at this place alone is held by those it has."""
-    if not A.shape[0] or graph.constant_mass or len(at[1]) > EXAMINE_UP_TO:
-        return M.diagonal()
+    """Return masses of coordinates; what has none, at this place or at any, moves with others."""
+    own = M.diagonal()
+    if not A.shape[0] or (graph.constant_mass and np.all(own > 0)) or len(own) > EXAMINE_UP_TO:
+        return own
     t, q, params = at
 
     def lengths() -> np.ndarray:
@@ -83,9 +89,9 @@ def equal_moves(mass: np.ndarray) -> np.ndarray:
     return 1 / np.where(roots > 0, roots, usual)
 
 
-def shape_rounding(phi: np.ndarray, moves: np.ndarray) -> np.ndarray:
+def shape_rounding(phi: np.ndarray) -> np.ndarray:
     """Return by how much a shape may be rounded: as the largest of its moves, every one."""
-    return 16 * np.finfo(float).eps * np.max(np.abs(phi) / moves, initial=0.0) * moves
+    return np.full(len(phi), 16 * np.finfo(float).eps * np.max(np.abs(phi), initial=0.0))
 
 
 def _beside(A, forces: np.ndarray) -> np.ndarray:

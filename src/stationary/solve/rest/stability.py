@@ -19,7 +19,7 @@ from stationary.model.symbols import Velocity
 from stationary.model.symbols import t as time_symbol
 from stationary.result.stability import Stability, spectrum, word_of
 from stationary.result.status import Status
-from stationary.solve.linear import Saddle, rank_of, tangent_basis
+from stationary.solve.linear import Saddle, rank_of, share_of, tangent_basis
 
 if TYPE_CHECKING:
     from stationary.solve.rest.at_rest import AbstractAtRest
@@ -126,7 +126,7 @@ def _judged(
     damped = bool(D.nnz) and abs(D).max() > 0
     if not moves and not damped and minimum is not None:
         return _by_energy(minimum, Stability.STABLE)
-    skew = damped and abs(D - D.T).max() > _NONE * abs(D).max()
+    skew = damped and share_of(D - D.T, D) > _NONE
     if len(q) > _ALL_RATES_UP_TO:
         return _judged_large(rest, q, D, minimum, damped, skew)
     Z = tangent_basis(A, rest.moves(q))
@@ -218,23 +218,26 @@ def changes_with_time(rest: AbstractAtRest, q: np.ndarray) -> str | None:
     written = _names_time(rest.balance.graph)
     if not driven and not written:
         return None
-    now = _statement(rest, q)
+    moves = rest.moves(q)
+    now = _statement(rest, q, moves)
     K, M = now[1:3]
     pace = np.sqrt(_size(K) / _size(M)) if _size(K) and _size(M) else 1.0
     for periods in _LATER:
-        then = _statement(replace(rest, t=rest.t + 2 * np.pi * periods / pace), q)
+        then = _statement(replace(rest, t=rest.t + 2 * np.pi * periods / pace), q, moves)
         small = [1e-9 * max(_size(a), _size(b)) for a, b in zip(now, then)]
         # Forces that balance are as small as what stiffness makes of the last digits of a place.
-        small[0] = max(small[0], 1e3 * _size(K) * np.spacing(np.abs(q).max(initial=0.0)))
+        digits = np.spacing(np.abs(q)) / moves
+        small[0] = max(small[0], 1e3 * np.max(abs(K) @ digits, initial=0.0))
         if any(_size(b - a) > least for a, b, least in zip(now, then, small)):
             return "the statement" if written else "an input"
     return None
 
 
-def _statement(rest: AbstractAtRest, q: np.ndarray) -> tuple[Any, ...]:
-    """Return all that a statement says about small motions at a place."""
-    limits = rest.limits(q, np.arange(rest.balance.rows + rest.balance.gaps))
-    return rest.forces(q)[0], rest.tangent(q), *inertia_and_damping(rest, q), *limits
+def _statement(rest: AbstractAtRest, q: np.ndarray, moves: np.ndarray) -> tuple[Any, ...]:
+    """Return all that a statement says about small motions at a place, by moves that are alike."""
+    c, A = rest.limits(q, np.arange(rest.balance.rows + rest.balance.gaps))
+    own, matrices = sparse.diags(moves), (rest.tangent(q), *inertia_and_damping(rest, q))
+    return moves * rest.forces(q)[0], *(own @ X @ own for X in matrices), c, A @ own
 
 
 def _size(X: Any) -> float:

@@ -26,7 +26,7 @@ from stationary.solve.gate.slopes import require_slopes
 from stationary.solve.gate.small_motions import equal_moves, masses, shape_rounding
 from stationary.solve.gate.state import State
 from stationary.solve.inertia import require_system
-from stationary.solve.linear import Saddle, independent_rows, tangent_basis
+from stationary.solve.linear import Saddle, independent_rows, share_of, tangent_basis
 from stationary.solve.rest.search import Search, search_of
 from stationary.solve.rest.statics import refuse, refuse_contacts, statics
 
@@ -110,9 +110,8 @@ def modes(
     search, q, rest = _state(system, at, params, inputs, t)
     at_rest = t, q, np.zeros_like(q), search.inputs(q), search.params
     require_slopes(search.balance.graph, at_rest)
-    freedoms = system.size - _rank(search, q)
-    count = _count(count, freedoms)
     problem = _Problem(search, q)
+    count = _count(count, problem.freedoms)
     squares, vectors = problem.gyroscopic(count) if problem.turns else problem.symmetric(count)
     shapes = Modes(
         layout=layout,
@@ -120,13 +119,13 @@ def modes(
         q=q,
         t=t,
         squares=squares,
-        vectors=vectors,
+        vectors=_signed(vectors * problem.moves),
         residual=problem.residual(squares, vectors),
         floor=problem.floor(vectors),
         damped=problem.damped,
         gyroscopic=problem.turns,
         rest=rest,
-        freedoms=freedoms,
+        freedoms=problem.freedoms,
     )
     return passed(shapes, "modes", u=search.inputs(q), lam=problem.lam)
 
@@ -167,12 +166,6 @@ def _unbalanced(search: Search, q: np.ndarray) -> Finding | None:
     return worst([*balance(state, _AT_REST), *constraints(state, _AT_REST)])
 
 
-def _rank(search: Search, q: np.ndarray) -> int:
-    """Return how many rows of constraints are independent."""
-    rows = search.balance.rows
-    return len(independent_rows(search.limits(q, np.arange(rows))[1])) if rows else 0
-
-
 def _count(count: Any, most: int) -> int:
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
         raise StatementError(
@@ -184,57 +177,63 @@ def _count(count: Any, most: int) -> int:
 
 
 class _Problem:
-    """K φ = ω² M φ on the motions that constraints allow."""
+    """K φ = ω² M φ on the motions that constraints allow, in moves of coordinates that weigh alike.
+
+    Rows of constraints, metres beside radians, are then of one size.
+    """
 
     def __init__(self, search: Search, q: np.ndarray):
         active = np.arange(search.balance.rows)
         u, zero = search.inputs(q), np.zeros_like(q)
         graph = search.balance.graph
-        self.A = search.limits(q, active)[1].tocsr()
+        A = search.limits(q, active)[1].tocsr()
         self.lam = lam = search.full(search.first_multipliers(q, active), active)
         stiffness, bent = search.tangent(q), search.curvature(q, lam)
         K = stiffness - bent
         # What rounds off: a constraint's force may cancel the stiffness to nothing.
-        self.parts = abs(stiffness) + abs(bent)
-        if not np.isfinite(self.parts.data).all():
+        parts = abs(stiffness) + abs(bent)
+        if not np.isfinite(parts.data).all():
             raise DerivationError(
                 "the stiffness is too large for numbers.",
                 "Found entries that are not finite.",
                 "Look at its parameters, or write them in larger units.",
             )
-        if abs(K - K.T).max() > _TINY * abs(K).max():
+        if share_of(K - K.T, parts) > _TINY:
             raise DerivationError(
                 "the stiffness is not symmetric: a load follows the motion.",
                 f"Found a difference of {abs(K - K.T).max():.3g} in entries up to "
                 f"{abs(K).max():.3g}.",
                 "Use st.linearize, which finds flutter as well.",
             )
-        self.K = sparse.csc_matrix(K / 2 + K.T / 2)
         M = numeric(graph, "dynamics")(search.t, q, zero, u, search.params)[0]
-        self.M = sparse.csc_matrix((M + M.T) / 2)
-        self.masses = masses(graph, (search.t, q, search.params), self.M, self.A)
         C = numeric(search.balance, "damping")(search.t, q, u, search.params)[0]
-        size = abs(C).max() if C.nnz else 0.0
-        skew = (C - C.T) / 2
-        self.C = sparse.csc_matrix(skew)
-        self.turns = bool(size and abs(skew).max() > _TINY * size)
-        self.damped = bool(size and abs(C + C.T).max() > _TINY * size)
+        self.turns = share_of(C - C.T, C) > _TINY
+        self.damped = share_of(C + C.T, C) > _TINY
+        self.moves = moves = equal_moves(masses(graph, (search.t, q, search.params), M, A))
+        own = sparse.diags(moves)
+        self.K, self.M, self.C, self.parts = (
+            sparse.csc_matrix(own @ X @ own)
+            for X in ((K + K.T) / 2, (M + M.T) / 2, (C - C.T) / 2, parts)
+        )
+        steepest = (abs(A) @ own).max(axis=1).toarray().ravel() if len(active) else np.ones(0)
+        over = sparse.diags(1 / np.where(steepest > 0, steepest, 1.0))
+        self.A = sparse.csr_matrix(over @ A @ own)
         self.n, self.m = len(q), len(active)
 
     @property
-    def _moves(self) -> np.ndarray:
-        """Moves of the coordinates that weigh alike: lengths beside angles have other digits."""
-        return equal_moves(self.masses)
+    def freedoms(self) -> int:
+        """How many motions the constraints leave."""
+        return self.n - (len(independent_rows(self.A)) if self.m else 0)
 
     @property
     def _free(self) -> np.ndarray:
-        """A basis of the motions that constraints allow, in columns, orthonormal in such moves."""
-        return self._moves[:, None] * tangent_basis(self.A.multiply(self._moves[None, :]).tocsr())
+        """An orthonormal basis of the motions that constraints allow, in columns."""
+        return tangent_basis(self.A)
 
     def residual(self, squares: np.ndarray, vectors: np.ndarray) -> float:
         """Return the largest relative residual of the eigenproblem."""
         free = self._free if self.m and self.n <= _DENSE_UP_TO else None
-        worst, moves = 0.0, self._moves
+        worst = 0.0
         for square, phi in zip(squares, vectors):
             w = np.emath.sqrt(square)
             push, inertia, parts = self.K @ phi, square * (self.M @ phi), self.parts @ np.abs(phi)
@@ -244,7 +243,6 @@ class _Problem:
             if self.turns:
                 left = left + 1j * w * (self.C @ phi) / size
             if free is not None:
-                push, inertia, parts = (moves * x for x in (push, inertia, parts))
                 left = free.T @ left
             elif self.m:
                 saddle, nothing = Saddle(sparse.eye(self.n, format="csc"), self.A), np.zeros(self.m)
@@ -253,9 +251,7 @@ class _Problem:
             scale = np.linalg.norm(push / size) + np.linalg.norm(inertia / size)
             # A rigid motion has no forces to compare with: those of its parts are its scale, and
             # those that rounding of its shape makes.
-            rounded = self.parts @ shape_rounding(phi, moves)
-            if free is not None:
-                rounded = moves * rounded
+            rounded = self.parts @ shape_rounding(phi)
             scale = max(scale, 1e-6 * np.linalg.norm(parts / size))
             scale = max(scale, 1e6 * np.linalg.norm(rounded / size))
             worst = max(worst, float(np.linalg.norm(left) / max(scale, 1e-300)))
@@ -264,7 +260,7 @@ class _Problem:
     def floor(self, vectors: np.ndarray) -> np.ndarray:
         """Return by how much rounding, of the stiffness and of each shape, may change its ω²."""
         sizes, eps = np.abs(vectors), np.finfo(float).eps
-        rounded = np.array([shape_rounding(phi, self._moves) for phi in sizes])
+        rounded = np.array([shape_rounding(phi) for phi in sizes])
         own, other = ((x * (self.parts @ x.T).T).sum(axis=1) for x in (sizes, rounded))
         return eps * own + other
 
@@ -285,7 +281,7 @@ class _Problem:
             vectors = (free @ z).T
         else:
             squares, vectors = self._sparse(count)
-        return squares, _signed(vectors)
+        return squares, vectors
 
     @property
     def _idle(self) -> np.ndarray:
@@ -308,8 +304,8 @@ class _Problem:
         squares = np.zeros(len(few))
         pushed = copy(self)
         pushed.K, pushed.M = (X[rest][:, rest] for X in (self.K, self.M))
-        pushed.A, pushed.n, pushed.masses = self.A[:, rest], len(rest), self.masses[rest]
-        wanted = min(count, len(rest) - (len(independent_rows(pushed.A)) if self.m else 0))
+        pushed.A, pushed.n = self.A[:, rest], len(rest)
+        wanted = min(count, pushed.freedoms)
         if wanted:
             own, shapes = pushed.symmetric(wanted)
             squares = np.concatenate([own, squares])
