@@ -6,7 +6,9 @@ import pickle
 import subprocess
 import sys
 from dataclasses import is_dataclass
+from functools import cached_property
 from importlib import import_module
+from inspect import getattr_static
 from pkgutil import iter_modules
 
 import numpy as np
@@ -15,7 +17,7 @@ import pytest
 import stationary as st
 from stationary import result
 from stationary.result.steps import Taken
-from stationary.result.views import AbstractTravels, travelling
+from stationary.result.views import AbstractTravels, same, travelling
 
 x, theta = st.coordinates("x theta")
 k = st.parameters(k=2.0)
@@ -86,6 +88,10 @@ MAKE = {
     ),
     "held": lambda: st.simulate(BOB, span=(0, 1), start={x: 1.0}, points=11),
     "bar": lambda: st.simulate(ROD, span=(0, 1), points=3),
+    "stuck": lambda: st.simulate(
+        st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2, loads=[st.Load(-st.sign(x.dot), on=x)]),
+        span=(0, 9), start={x: 3.5}, points=19,
+    ),
     "steps": lambda: st.simulate(
         FALLEN, span=(0, 1), start={theta: 0.2, x.dot: 1.0}, method=st.Moreau(step=0.02), points=11
     ),
@@ -199,6 +205,27 @@ def test_a_copy_is_equal_and_prints_the_same(made, name, how):
     # Mappings, lists and arrays have no hash.
     unhashed = ("equilibria", "state", "multipliers", "shapes", "happened", "forces")
     assert name in unhashed or hash(there) == hash(made[name])
+
+
+def _all_told(value):
+    """Return what a result tells by name, or refuses to tell."""
+    answers = {}
+    for key in dir(type(value)):
+        named = getattr_static(type(value), key)
+        if key[0] != "_" and isinstance(named, (property, cached_property)):
+            try:
+                answers[key] = getattr(value, key)
+            except st.StationaryError as refused:
+                answers[key] = str(refused)
+    return answers
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_all_that_a_result_tells_is_told_where_it_arrives(made, name):
+    here, there = (
+        _all_told(value) for value in (made[name], pickle.loads(pickle.dumps(made[name])))
+    )
+    assert [key for key in here if not same(here[key], there[key])] == []
 
 
 def test_a_motion_takes_along_the_digits_that_it_has_told(made, tmp_path):
@@ -318,6 +345,7 @@ def test_a_motion_that_has_travelled_rests_where_it_stuck_and_refuses_what_only_
     there = pickle.loads(pickle.dumps(motion))
     # Half turns about ∓0.3: three of them, and it sticks.
     assert there.at(9.03)[x] == pytest.approx(np.hypot(1.3, 1) - 1.5, abs=1e-9)
+    assert there.at(9.03)[x.ddot] == there.a[-1] == motion.a[-1] == 0
     assert there.at(0.333)[x] == pytest.approx(motion.at(0.333)[x], abs=1e-9)
     bounce = st.simulate(
         st.System(kinetic=x.dot**2 / 2, potential=9.81 * x), span=(0, 1), start={x: 1}, points=3,

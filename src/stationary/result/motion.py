@@ -78,8 +78,8 @@ class Motion(AbstractInertial):
     @cached_property
     def a(self) -> np.ndarray:
         """Accelerations, shape (times, coordinates), from the equations of motion."""
-        if self.rates is not None:
-            return self.rates(self.t, self.y)[:, self.kernel.size : 2 * self.kernel.size]
+        if self.stuck is not None:
+            return self.stuck
         if not self.kernel.rows:
             return self._evaluate(self.kernel.graph.acceleration)
         return self._held[0]
@@ -225,7 +225,16 @@ class Motion(AbstractInertial):
 
     def _part(self, times: np.ndarray, states: np.ndarray) -> Motion:
         """Return the same motion at other times, from its states there."""
-        return replace(self, t=times, y=states, events=(), again=None, told=None)
+        part = replace(self, t=times, y=states, events=(), again=None, told=None, stuck=None)
+        if self.stuck is None:
+            return part
+        n = self.kernel.size
+        if self.rates is not None:
+            return replace(part, stuck=self.rates(times, states)[:, n : 2 * n])
+        # Where it has arrived, it follows its equations between outputs, or it rests.
+        before = np.searchsorted(self.t, times, "right") - 1
+        rests = np.all(states[:, : 2 * n] == self.y[before, : 2 * n], axis=1)
+        return replace(part, stuck=np.where(rests[:, None], self.stuck[before], part.a))
 
     def _instant(self) -> Instant:
         return Instant(self)

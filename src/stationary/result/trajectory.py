@@ -64,6 +64,9 @@ class AbstractMotion(AbstractShown):
     again: Callable[[Any], float] | None = field(default=None, metadata=STAYS)
     #: The digits, where they were told before it came here.
     told: float | None = field(default=None, compare=False, metadata={"kept as": "_digits"})
+    #: Accelerations where it may stick, which its equations alone do not tell; and what tells them
+    #: between its times.
+    stuck: np.ndarray | None = None
     rates: Callable[..., np.ndarray] | None = field(default=None, metadata=STAYS)
     # By which law, of those that a statement switches between, states were followed.
     law: Callable[..., np.ndarray] | None = field(default=None, metadata=STAYS)

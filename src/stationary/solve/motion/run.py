@@ -95,10 +95,11 @@ class Run:
         return self._wrapped(t, y_all, status)
 
     def _wrapped(self, t: np.ndarray, y_all: np.ndarray, status: Status) -> Motion:
-        last = self.last
+        last, n = self.last, self.kernel.size
         if status not in ("done", "event") and last is not None and last.t[-1] > t[-1]:
             # The last good state is worth having even between two output times.
             t, y_all = np.append(t, last.t[-1]), np.vstack([y_all, last.end])
+        rates = self.legs.rates if self.legs.stays else None
         return Motion(
             system=self.kernel.graph.system,
             t=t,
@@ -117,7 +118,8 @@ class Run:
             redundant=self.state.redundant,
             dense=self._dense(t, y_all),
             again=self.again,
-            rates=self.legs.rates if self.legs.stays else None,
+            stuck=None if rates is None else rates(t, y_all)[:, n : 2 * n],
+            rates=rates,
             law=self.legs.law if self.legs.switched else None,
         )
 
