@@ -5,6 +5,7 @@ import os
 import random
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import hypothesis
@@ -32,7 +33,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--units", metavar="NAME", help="and ask every question in these units, too")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    # Of every few cases that stand side by side one is tried in quick runs, by lot and always the
+    # same one; the others are slow.
+    cases: Counter[str] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("one_in")
+        if mark is not None:
+            test, few = item.nodeid.partition("[")[0], mark.args[0]
+            turn, place = divmod(cases[test], few)
+            cases[test] += 1
+            if place != random.Random(f"{test} {turn}").randrange(few):
+                item.add_marker("slow")
     if config.option.shuffle is not None:
         random.Random(config.option.shuffle).shuffle(items)
 

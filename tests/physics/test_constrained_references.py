@@ -136,6 +136,7 @@ def test_iftomm_pendulum_follows_its_closed_form(bob, t):
     assert -bob.lam["rod"][k] / 9.81 == pytest.approx(tension, abs=1e-12)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("windows", "points"), [(1, 1001), (2, 11)])
 def test_a_row_of_four_bars_passes_its_singular_configurations(windows, points):
     system, start = four_bars(windows)

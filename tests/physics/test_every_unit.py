@@ -351,7 +351,6 @@ UNITS = {
     "nanometres far away": Unit(L=3.8582573179672855e-08, o=-112.30260330305003),
     "light-years": Unit(L=9.461e15, M=1.989e30, T=3.156e7),
 }
-SLOW = {"grammes", "nanometres far away", "light-years"}
 
 
 def flat(answer):
@@ -374,9 +373,8 @@ def known(name):
     return flat(QUESTIONS[name][0](Unit()))
 
 
-@pytest.mark.parametrize(
-    "unit", [pytest.param(k, marks=[pytest.mark.slow] if k in SLOW else []) for k in UNITS]
-)
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_the_answer_is_the_same_in_its_own_units(name, unit):
     words, numbers = known(name)

@@ -141,6 +141,7 @@ def assert_close(found, expected, scale, what):
     assert worst < 1e-10, f"{what} differs by {worst:.1e}"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("n", "count"), [(1, 8), (2, 5), (3, 3), (4, 1)])
 def test_the_graph_has_the_equations_of_plain_sympy(n, count):
     @random(count)
@@ -180,6 +181,7 @@ def test_the_equations_to_read_are_the_equations_to_run(n, count):
     agree()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("n", "count"), [(1, 20), (2, 15), (3, 8), (4, 5)])
 def test_energy_is_kept_when_nothing_feeds_it(n, count):
     @random(count)

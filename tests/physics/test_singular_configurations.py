@@ -60,6 +60,7 @@ def test_a_start_at_rest_where_motions_part_is_refused(method):
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_random_parallelogram_turns_over_and_over(seed):
     """Any ratio of its sides and masses, any size: the angle obeys the pendulum's equation."""
@@ -295,6 +296,7 @@ def test_a_start_beside_the_place_where_the_only_row_vanishes_is_understood(asid
     assert found.steps < 200
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("low, g", [(-0.9, 9.81), (-0.5, 3.0), (-1.2, 7.0)])
 @pytest.mark.parametrize("method", [*METHODS, st.Variational(step=0.002)], ids=str)
 def test_what_arrives_without_speed_where_the_only_row_vanishes_is_not_determined(method, low, g):
@@ -318,6 +320,7 @@ def test_what_turns_between_two_singular_configurations_is_not_led_astray(slow):
     np.testing.assert_allclose(found[q], expected[a], rtol=0, atol=1e-8)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("near", [0.02, 0.003, -0.1])
 @pytest.mark.parametrize("method", METHODS[:2], ids=lambda m: type(m).__name__)
 def test_what_swings_back_all_but_to_its_flat_position_turns_there(method, near):
@@ -392,6 +395,7 @@ def test_a_kite_in_angles_folds_and_opens_again(unit):
     np.testing.assert_allclose(found[p], expected[a], rtol=0, atol=1e-7)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_four_bar_at_grashof_s_limit_folds_and_goes_on(seed, unit):

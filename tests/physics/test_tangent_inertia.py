@@ -54,6 +54,7 @@ def random_quaternion(seed):
 UP = a**2 - b**2 - c**2 + d**2
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_free_body_obeys_eulers_equations(method, seed):
@@ -144,6 +145,7 @@ def test_inertia_that_is_missing_on_the_tangent_is_told():
         st.simulate(thin, span=(0, 1), start=start(random_quaternion(1), (1.0, 0.0, 0.0)))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_masses_may_stand_on_any_of_redundant_coordinates(seed):
     """A chain of rods by angles, by places, and by both with masses on either: one motion."""

@@ -83,6 +83,7 @@ def test_every_end_is_certified_and_attained(shape, seeds):
             assert is_ == pytest.approx(end, rel=2e-6, abs=1e-6 * abs(bounds.high - bounds.low))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("friction", [0.07, 0.3, 1.0, 2.5])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 20), marks=pytest.mark.slow)])
@@ -175,6 +176,7 @@ def test_no_pressure_has_a_motion_just_beyond_an_end(shape, seed):
                 assert imbalance(scene, beyond) > 0
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("friction", [0.0, 0.4])
 @pytest.mark.parametrize("seed", [332, 315, *(pytest.param(k, marks=pytest.mark.slow)
                                   for k in (340, 351))])  # fmt: skip
@@ -210,6 +212,7 @@ def test_a_part_whose_centre_bears_nothing_takes_no_less_at_any_motion(seed, fri
                 assert least * fast >= bounds.low * (1 - 1e-9)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("mu, at", [(0.1, 0.02), (0.3, 0.02), (0.3, 0.04), (0.5, 0.06)])
 def test_a_finger_that_sticks_at_the_height_of_the_origin_is_believed(mu, at, unit):
@@ -229,6 +232,7 @@ def test_a_finger_that_sticks_at_the_height_of_the_origin_is_believed(mu, at, un
         assert st.minimum_power(known)[turn] == pytest.approx(end, rel=2e-6)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("centre", [(0.6, 0.6), (0.2, 0.2)])
 def test_a_part_is_dragged_by_the_corner_at_its_origin(centre, unit):

@@ -64,6 +64,7 @@ def power(v, B, c, limits, f):
     return sum(a * np.linalg.norm(M @ v + m) for a, M, m in zip(limits, B, c)) - f @ v
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("shape", range(10))
 def test_minimum_power_and_newton_agree_on_random_systems_of_one_shape(shape):
     family = Family(shape)

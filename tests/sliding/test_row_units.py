@@ -91,6 +91,7 @@ def test_limit_loads_do_not_depend_on_factors(c):
     assert found.high.lam["rail"] * c == pytest.approx(10, rel=1e-9)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("c", [c for c in FACTORS if 1e-13 < c < 1e13])
 def test_gaps_and_slips_may_all_be_written_in_units_that_coordinates_are_not_in(c):
     # Two blocks on a bar: pulled by P, pushed back by 4, they rest while |P − 4| ≤ 0.3·4 + 0.4·2.
@@ -131,6 +132,7 @@ def test_a_tractrix_does_not_depend_on_factors(c):
     assert np.asarray(slide.lam["link"])[1:] * c == pytest.approx(-np.ones(2), rel=1e-11)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("c", FACTORS)
 def test_springs_and_floors_over_time_do_not_depend_on_factors(c):
     # It starts when the spring of stiffness 4 pulls with 1.
@@ -156,6 +158,7 @@ def test_what_is_said_of_rows_is_said_as_they_are_stated(c):
         st.minimum_power(on_a_floor(c), at={y: -0.5}, inputs={P: 0.0})
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("c", FACTORS)
 def test_drives_beyond_reach_are_told_whatever_the_factor(c):
     arm = st.System(

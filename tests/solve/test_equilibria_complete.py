@@ -42,6 +42,7 @@ def test_three_coupled_pendulums_come_with_their_mirror_images(coupling):
         assert apart.max() < 1e-9
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("ratio", [1e-6, 1e-3, 0.012, 0.5])
 def test_three_bodies_have_five_points_of_libration(ratio):
     system = st.System(
@@ -80,6 +81,7 @@ def test_sums_of_chebyshev_polynomials_rest_on_a_grid(n, m):
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_random_waves_on_a_torus_add_up_to_nothing(seed):
     # M. Morse: minima − saddles + maxima is the Euler characteristic, zero for the torus.
@@ -159,6 +161,7 @@ def little_work(monkeypatch):
 # -- families --------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("order", list(permutations((x, y, z))))
 def test_the_equator_of_a_sphere_is_one_family_in_any_order(order):
     ball = st.Constraint(x**2 + y**2 + z**2 - 1, name="ball")
@@ -224,6 +227,7 @@ def test_the_result_is_a_list():
 # -- units and origin ------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("mass", [1e-12, 1.0, 1e12])
 @pytest.mark.parametrize("length", [1e-9, 1.0, 1e9])
 @pytest.mark.parametrize("shift", [0.0, 1e3])
@@ -242,6 +246,7 @@ def test_counts_are_the_same_in_every_unit_and_from_every_origin(length, mass, s
     assert [rest.stable for rest in found] == [True, False, False]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("length", [1e-9, 3e-4, 1.0, 7e5, 1e9])
 def test_curves_of_least_energy_are_level_in_every_unit(length):
     # At their minimum, where nothing is left of energies but squares of last digits.
@@ -252,6 +257,7 @@ def test_curves_of_least_energy_are_level_in_every_unit(length):
         assert found.complete and sorted(rest.family for rest in found) == dimensions
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("unit", [1e-6, 1.0])
 @pytest.mark.parametrize("stiffness", [1e6, 1e10, 1e12])
 def test_a_pendulum_on_a_stiff_spring_hangs_or_stands(stiffness, unit):
@@ -283,6 +289,7 @@ def test_families_that_cross_in_the_middle_of_the_box_have_their_own_dimension(
     assert [rest.family for rest in rests] == dimensions
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("stiffness", [1e3, 1e5])
 def test_two_stiff_springs_do_not_rest_where_they_have_no_length(stiffness):
     # There the stiffness is without bounds and the force is that of the springs.
@@ -298,6 +305,7 @@ def test_two_stiff_springs_do_not_rest_where_they_have_no_length(stiffness):
     assert np.abs(places(rests, x, a)).max() < 1e-9
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("stiff, unit", [(1e6, 1.0), (1e10, 1.0), (1e12, 1e-6), (1e13, 1.0)])
 def test_what_rests_in_a_stiff_valley_is_found(stiff, unit):
     # A valley may leave the box beside its corners; what pushes along it is less than last digits

@@ -107,6 +107,7 @@ def with_bdf(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
 FAULTS = {"Runge": (st.Runge(), with_runge), "BDF": (st.BDF(), with_bdf)}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", SYSTEMS)
 @pytest.mark.parametrize("method", FAULTS)
 @pytest.mark.parametrize(("rtol", "points"), [(1e-10, 101), (1e-6, 3)])

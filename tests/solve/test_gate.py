@@ -535,6 +535,7 @@ def test_every_verb_is_among_them():
 LONG = {"simulate", "quasistatics", "pressure_bounds"}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("verb", "unit"), [
     pytest.param(verb, unit, marks=pytest.mark.slow if verb in LONG and unit != 1 else ())
     for verb in ASKED for unit in UNITS

@@ -30,6 +30,7 @@ def rubbed(unit, law):
     return st.System(kinetic=x.dot**2 / 2, potential=x**2 / unit, loads=[st.Load(-0.2 * law, on=x)])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("method", ["auto", st.Runge(), st.BDF()], ids=["series", "runge", "bdf"])
 def test_a_motion_on_the_wrong_side_is_refused_by_its_side_alone(unit, method):

@@ -27,6 +27,7 @@ def test_what_is_coupled_to_nothing_does_not_wait_for_the_rest(monkeypatch):
     assert max(sizes) <= 48
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("stiff", "k"), [(0, 1.0), (N // 2, 3e-9), (9, -3e15)])
 def test_coordinates_without_stiffness_are_counted_and_move_by_themselves(stiff, k, capfd):
     system, _ = _row(stiff, k)
@@ -75,6 +76,7 @@ def test_pairs_that_are_free_are_counted_where_no_eigenvalue_is_told_from_the_ot
     assert st.statics(st.System(potential=springs)).inertia == (N // 2, 0, N // 2)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("falling", [0, 1234, N - 1])
 def test_what_falls_among_thousands_without_stiffness_is_no_minimum(falling):
     q = st.coordinates("q", shape=(N,))

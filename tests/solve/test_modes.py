@@ -22,6 +22,7 @@ def foucault(turn, length, g=9.81, shift=0.0):
     )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("turn", [0.01, 0.3, 0.9, 1.1, 3.0])
 def test_a_pendulum_seen_from_a_turning_frame_has_two_frequencies(turn, unit):

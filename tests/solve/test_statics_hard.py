@@ -16,6 +16,7 @@ tau, F = st.inputs("tau F")
 # -- points without stiffness ----------------------------------------------------------------------
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("start", [1.0, 1e-3, -1.0])
 @pytest.mark.parametrize("energy", [x**3, 1e3 + x**3, x**5, x**3 + y**2])
 def test_an_inflection_is_no_minimum_and_the_energy_below_it_has_no_bottom(energy, start):
@@ -276,6 +277,7 @@ def test_a_column_that_flutters_is_not_at_rest_though_no_stiffness_is_negative()
     assert st.statics(replace(column, kinetic=0), params={P: critical + 1e-4}).stable
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("unit", [1e-8, 1.0])
 @pytest.mark.parametrize("count, shift", [(17, 1e3), (53, 30.0), (53, 3e3)])
 def test_a_ring_of_springs_floats_wherever_its_origin_is(count, shift, unit):
@@ -310,6 +312,7 @@ def test_a_long_row_of_springs_sags_by_many_times_what_one_of_them_does(unit):
     assert rest.eigenvalues[0] == pytest.approx(least, rel=1e-6)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_eigenvalues_of_a_row_that_crowd_have_their_least_and_their_signs(sign, unit):
@@ -326,6 +329,7 @@ def test_eigenvalues_of_a_row_that_crowd_have_their_least_and_their_signs(sign, 
     assert bool(rest.stable) == (sign > 0)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e5])
 @pytest.mark.parametrize("stiffness", [1e4, 1e8, 1e12])
 @pytest.mark.parametrize("start", [(1, 0), (-0.1, 2), (0.5, 0.5)])
@@ -355,6 +359,7 @@ def test_rows_that_hold_what_has_no_stiffness_at_all_leave_it_flat(unit):
     assert st.statics(flat).inertia == (0, 0, 2)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("unit", [1.0, 1e-9, 1e9])
 @pytest.mark.parametrize("stiff", [1e4, 1e8, 1e10, 1e12])
 def test_a_stiff_spring_between_two_leaves_them_where_the_well_is(stiff, unit):
@@ -390,6 +395,7 @@ def test_a_platform_on_three_cranks_rests_where_its_rows_are_straight(angles, un
     assert rest.eigenvalues == pytest.approx([9.81 * unit / (3 + unit**2)], rel=1e-6)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("unit", [1e-9, 1.0])
 @pytest.mark.parametrize(("away", "kind"), [(1e3, "any"), (1e6, "minimum"), (-1e6, "minimum")])
 def test_a_long_slope_with_ripples_is_gone_down_to_its_end(unit, away, kind):
@@ -401,6 +407,7 @@ def test_a_long_slope_with_ripples_is_gone_down_to_its_end(unit, away, kind):
     assert rest.steps < 600
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("unit", [1e-9, 1.0])
 @pytest.mark.parametrize("start", [0.7, -0.4])
 def test_where_forces_have_only_faded_away_nothing_rests(unit, start):

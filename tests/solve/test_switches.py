@@ -121,6 +121,7 @@ def peak(kind, at, width):
     }[kind]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("method", ["auto", st.Runge()], ids=str)
 @pytest.mark.parametrize(
     "kind", ["Gauss", "sech", "sech²", "step up and down", "by errors", "flat", "squared Lorentz"]
@@ -400,6 +401,7 @@ def test_a_belt_takes_a_block_along_until_its_spring_pulls_it_off():
     np.testing.assert_allclose(later[x], exact, rtol=0, atol=1e-12)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_a_side_that_has_a_pole_behind_its_border_is_left_at_the_border(seed):
     # Friction v/(w + |v|): held on one side it has a pole at w beyond the border, at which an
@@ -446,6 +448,7 @@ def test_a_damped_mass_on_an_edge_is_given_up_before_its_passages_fill_the_span(
     assert abs(found[x][-1]) < 1e-6 and found.residual["energy"] < 1e-12
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "method, unit", [("auto", 1e-6), ("auto", 1.0), ("auto", 1e6), (st.BDF(), 1e-6)]
 )

@@ -37,6 +37,7 @@ def chain(links, length, span, *, origin=(0.0, 0.0), turned=0.0, gravity=9.81, r
     return system, start
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("unit", [1.0, 1e-9, 1e16])
 @pytest.mark.parametrize("kind", ["minimum", "any"])
 @pytest.mark.parametrize(("links", "rule"), [(2, SQUARED), (3, ROOT), (8, SQUARED), (12, ROOT)])
@@ -50,6 +51,7 @@ def test_a_chain_at_its_full_length_holds_no_weight_across(links, rule, kind, un
     assert "depend on each other" in words and "Give what is taut some slack" in words
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("origin", [(0.0, 0.0), (3.0, -7.0), (1e6, 2e6)])
 @pytest.mark.parametrize("turned", [0.0, 0.3, 1.2])
 def test_a_string_nailed_at_its_full_length_is_told_wherever_it_is(origin, turned):
@@ -129,6 +131,7 @@ def test_equilibria_leave_out_what_no_forces_hold_and_say_so():
     assert not found and not found.complete and "last digits" in found.searched
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("unit", [1.0, 1e-9, 1e9])
 def test_a_branch_ends_where_the_forces_of_constraints_grow_without_bound(unit):
     x, y, L = *st.coordinates("x y"), st.parameters(L=1.2 * unit)

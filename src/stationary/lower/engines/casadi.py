@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from copy import copy
 from io import StringIO
 from typing import Any
 
@@ -139,6 +140,10 @@ class _Shape:
         self.rows = np.array(pattern.row(), dtype=np.int32)
         self.starts = np.array(pattern.colind(), dtype=np.int32)
         self.places = np.array(pattern.find(), dtype=np.intp) if matrix and dense else None
+        if matrix and not dense:
+            nothing = np.zeros(len(self.rows))
+            self.matrix = sparse.csc_matrix((nothing, self.rows, self.starts), shape=self.shape)
+            self.matrix.has_canonical_format = True
 
     def of(self, nonzeros: np.ndarray) -> Any:
         if not self.vector and self.dense:
@@ -146,7 +151,10 @@ class _Shape:
             entries[self.places] = nonzeros
             return entries.reshape(self.shape, order="F")
         if not self.vector:
-            return sparse.csc_matrix((nonzeros.copy(), self.rows, self.starts), shape=self.shape)
+            # A copy with other entries: one that is made anew is examined each time.
+            matrix = copy(self.matrix)
+            matrix.data = nonzeros.copy()
+            return matrix
         entries = np.zeros(self.shape[0])
         entries[self.rows] = nonzeros
         return entries
