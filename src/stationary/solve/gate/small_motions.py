@@ -37,7 +37,7 @@ def modes_hold(modes: Modes, u: np.ndarray, lam: np.ndarray, rtol: float) -> lis
         K, stiff = K - bent, stiff + abs(bent)
     M = numeric(graph, "mass")(modes.t, modes.q, np.zeros_like(modes.q), u, modes.values)[0]
     C = numeric(balance, "damping")(*at)[0]
-    C = (C - C.T) / 2
+    C = C / 2 - C.T / 2
     A = numeric(balance, "limits")(*at)[1].tocsr()[: balance.rows]
     # In moves that weigh alike, metres and radians have forces of one size.
     moves = equal_moves(masses(graph, (modes.t, modes.q, modes.values), M, A))

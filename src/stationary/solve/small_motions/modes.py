@@ -213,7 +213,7 @@ class _Problem:
         own = sparse.diags(moves)
         self.K, self.M, self.C, self.parts = (
             sparse.csc_matrix(own @ X @ own)
-            for X in ((K + K.T) / 2, (M + M.T) / 2, (C - C.T) / 2, parts)
+            for X in (K / 2 + K.T / 2, M / 2 + M.T / 2, C / 2 - C.T / 2, parts)
         )
         steepest = (abs(A) @ own).max(axis=1).toarray().ravel() if len(active) else np.ones(0)
         over = sparse.diags(1 / np.where(steepest > 0, steepest, 1.0))
