@@ -6,14 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.polynomial.chebyshev import chebint, chebval, chebvander
 
 from stationary.result.status import Status
 from stationary.solve.sliding.over_time.balance_equations import equations_of, sizes_of
-from stationary.solve.sliding.over_time.by_balance import ByBalance, Look, Numbers
+from stationary.solve.sliding.over_time.by_balance import ByBalance, Numbers
 from stationary.solve.sliding.over_time.flow import AbstractFlow
 from stationary.solve.sliding.over_time.increment import at_rest
-from stationary.solve.sliding.over_time.phase import Passed
+from stationary.solve.sliding.over_time.phase import Look, Passed
 from stationary.solve.sliding.over_time.stretch import State
 from stationary.solve.sliding.problem.question import evaluated
 from stationary.solve.sliding.telling.endings import Ended, runaway
@@ -26,12 +25,6 @@ _ROUNDS = 12
 _FAST = 3.0
 # Rows that depend on others but for this share do.
 _DEPENDENT = 1e-9
-# Shorter steps, of the whole span, are integrated.
-_SHORT = 1e-4
-# Where a step looks that has nothing to integrate but energies, on (−1, 1), and what makes a series
-# of Chebyshev's polynomials of what it sees.
-_NODES = -np.cos(np.pi * np.arange(9) / 8)
-_BENDS = np.linalg.inv(chebvander(_NODES, 8))
 
 
 class BalanceFlow(AbstractFlow[ByBalance]):
@@ -49,7 +42,7 @@ class BalanceFlow(AbstractFlow[ByBalance]):
         dry = question.layout.holonomic.all() and question.system.dissipation.is_zero
         if not dry or equations_of(question) is None:
             return False
-        self.lengths, self.digits = question.lengths(here.place), 0.0
+        self.lengths = question.lengths(here.place)
         self.energy = self._energy(here)
         entered = self._begin(here, moving)
         if entered is not None:
@@ -85,53 +78,10 @@ class BalanceFlow(AbstractFlow[ByBalance]):
         return Ended(Status("undecided", "the place follows from no mode any more"))
 
     def _step(self, t: float, x: np.ndarray, h: float, longest: float) -> Any:
-        if self.phase.decided:
-            looked = self._looked(t, x, min(h, longest), longest)
-            if looked is not None:
-                return looked
-            self.phase.least = np.inf
         end, dense, ahead = super()._step(t, x, h, longest)
         if not self.phase.reaches(end, dense(end)):
             raise Passed
         return end, dense, ahead
-
-    def _looked(self, t: float, x: np.ndarray, h: float, longest: float) -> Any:
-        """Take a step over which places are known by their balance: energies alone add up.
-
-        None where it would be short, as where velocities grow without bound, or lead elsewhere.
-        """
-        # How far the origin is tells how well places and forces are known.
-        n, share = self.n, max(self.rtol, 16 * self.digits)
-        small = share * np.append(self.lengths, [self.energy, self.energy])
-        while h >= _SHORT * self.whole:
-            end = min(t + h, self.until)
-            times = t + (end - t) * (1 + _NODES) / 2
-            looks, near = [], x[:n]
-            for at, later in zip((*times[:-1], end), (*times[1:], end)):
-                look = self.phase.look(float(at), near)
-                self.phase.least = min(self.phase.least, look.margin)
-                looks.append((look.z[:n], look.rate))
-                near = look.z[:n] + (later - at) * look.rate[:n]
-            moves, rates = (np.array(part) for part in zip(*looks))
-            moves, bends = moves - x[:n], _BENDS @ rates * (end - t) / 2
-            # The last terms of a series that has come to its end are what is missing of it.
-            missing = float(np.max(np.abs(bends[-2:]).max(axis=0) / np.maximum(small, 1e-300)))
-            factor = min(5.0, 0.9 * max(missing, 1e-30) ** (-1 / _NODES.size))
-            if missing <= 1:
-                break
-            h = (end - t) * max(0.1, factor)
-        else:
-            return None
-        adds = chebint(bends, lbnd=-1)
-        # What velocities add up to tells of leaps.
-        if not self.phase.close(chebval(_NODES, adds[:, :n]).T - moves):
-            return None
-        adds[: len(_NODES), :n], adds[len(_NODES) :, :n] = _BENDS @ moves, 0.0
-
-        def dense(at: Any) -> np.ndarray:
-            return (x + chebval(2 * (at - t) / (end - t) - 1, adds).T).T
-
-        return end, dense, min(longest, (end - t) * factor)
 
     # -- modes ------------------------------------------------------------------------------------
 
@@ -172,7 +122,7 @@ class BalanceFlow(AbstractFlow[ByBalance]):
         none, rubs = np.zeros(p.terms), p.size > 0
         z = np.concatenate([here.q, *answer.forces])
         z = np.append(z, np.zeros(sum(sizes_of(self.question.sliding)) - len(z)))
-        start = Look(here.t, z, np.zeros(p.n + 2), np.inf, 0 * z, np.zeros(0), 0.0)
+        start = Look(here.t, z, np.zeros(p.n + 2), np.inf, 0 * z)
         along = here.place.along.copy()
         numbers = Numbers(rubs.astype(float), none, works, along, none)
         phase = self._phase(numbers)
@@ -219,8 +169,7 @@ class BalanceFlow(AbstractFlow[ByBalance]):
                     misfits = idle if idle.any() else phase.misfits(then)
                     trials.insert(0, self._turned(trial, fits, misfits))
                     continue
-                answer = phase.state_of(now).answer
-                assert answer is not None
+                answer = phase.there(now)[0]
                 near = np.all(np.abs(now.z - look.z)[: self.n] <= 1e-7 * self.lengths)
                 stable = runaway(self.question, now.t, now.z[: self.n], answer) is None
                 return (phase, now) if near and stable else None
@@ -241,7 +190,7 @@ class BalanceFlow(AbstractFlow[ByBalance]):
             one = np.arange(len(starts)) == k
             freed = replace(numbers, stuck=np.where(one, 0.0, numbers.stuck))
             slow = np.append(np.zeros(len(starts)), np.full(len(numbers.works), np.inf))
-            if self._phase(freed).idle(replace(look, margins=slow))[k]:
+            if self._phase(freed).idle(look._replace(margins=slow))[k]:
                 sliding += [
                     replace(freed, sign=np.where(one, w, numbers.sign)) for w in (1.0, -1.0)
                 ]
@@ -292,7 +241,7 @@ class BalanceFlow(AbstractFlow[ByBalance]):
                 return None
             confined[k] = np.sign(y[rows] @ (free[rows] @ aim + taken)) or 1.0
         z[equations[3]] = aim
-        return replace(numbers, confined=confined), replace(look, z=z)
+        return replace(numbers, confined=confined), look._replace(z=z)
 
     def _turned(self, numbers: Numbers, look: Look, wrong: np.ndarray) -> Numbers:
         """Return the mode in which what does not fit does the opposite."""

@@ -18,13 +18,12 @@ from scipy.linalg import lstsq
 from scipy.linalg.lapack import dgetrf, dgetrs
 
 from stationary.solve.sliding.convex.judge import roomiest, several
-from stationary.solve.sliding.coulomb.pressed import limited
 from stationary.solve.sliding.over_time.balance_equations import equations_of, sizes_of
-from stationary.solve.sliding.over_time.phase import AbstractPhase, Passed
-from stationary.solve.sliding.over_time.stretch import State
+from stationary.solve.sliding.over_time.phase import AbstractPhase, Look, Passed
+from stationary.solve.sliding.over_time.runge import NODES, Tried, looked
 from stationary.solve.sliding.problem.mode import Mode
 from stationary.solve.sliding.problem.numbers import Answer
-from stationary.solve.sliding.problem.question import Question
+from stationary.solve.sliding.problem.question import Place, Question
 
 _MOST_STEPS = 8
 # From so many unknowns on equations are solved by factors of a slope nearby, refined so often.
@@ -36,6 +35,8 @@ _ROUNDING, _RIGHT = 1e-14, 1e-11
 _CLEAR, _DIGITS = 1e-10, 16
 # What velocities add up to over a step may differ from the place by this share of the lengths.
 _ADDS = 1e-8
+# Shorter steps, of the whole span, are integrated.
+_SHORT = 1e-4
 # Up to so many unknowns one looks whether forces are shared; rows that depend on others but for
 # this share do, and what has less room left than that is full.
 _FEW_UNKNOWNS, _DEPENDENT, _FULL = 120, 1e-9, 1e-6
@@ -62,25 +63,7 @@ class Numbers:
         return Mode(*(part.tobytes() for part in (self.stuck, self.sign, self.works)))
 
 
-@dataclass(frozen=True)
-class Look:
-    """A time in a mode: unknowns, the rate of the state, margins, changes, and the slope's sign."""
-
-    t: float
-    z: np.ndarray
-    rate: np.ndarray
-    #: The least margin: below zero the mode has ended.
-    margin: float
-    changes: np.ndarray
-    margins: np.ndarray
-    turns: float
-
-    def led(self, t: float) -> np.ndarray:
-        """Return where unknowns would be at another time."""
-        return self.z + (t - self.t) * self.changes
-
-
-class ByBalance(AbstractPhase[Look]):
+class ByBalance(AbstractPhase):
     """A phase in which places and forces follow from their balance."""
 
     def __init__(
@@ -92,7 +75,9 @@ class ByBalance(AbstractPhase[Look]):
         energy: float,
         digits: float,
     ):
-        super().__init__(question, numbers.value)
+        contacts = np.arange(question.sliding.gaps)
+        stuck, works = numbers.stuck > 0, numbers.works > 0
+        super().__init__(question, numbers.value, stuck, works, contacts)
         self.numbers, self.lengths, self.digits = numbers, lengths, digits
         self.whole, self.clear = whole, max(_CLEAR, _DIGITS * digits)
         self._still = _ROUNDING * lengths / whole
@@ -105,8 +90,7 @@ class ByBalance(AbstractPhase[Look]):
         free = ~question.narrow & (numbers.stuck == 0) & (numbers.confined == 0)
         self.placed = not free.any()
         self._factors: tuple[np.ndarray, np.ndarray] | None = None
-        sizes = sizes_of(question.sliding)
-        self._sign, self._order, self._last_force = 0.0, np.arange(sum(sizes)), sum(sizes[:4])
+        self._sign, self._order = 0.0, np.arange(sum(sizes_of(question.sliding)))
 
     def begun(self, look: Look) -> ByBalance:
         """Go on from a look in this mode."""
@@ -196,22 +180,24 @@ class ByBalance(AbstractPhase[Look]):
         values = np.linalg.svd(self.measured(look)[0], compute_uv=False)
         if values[-1] > max(_DEPENDENT, 64 * self.digits) * values[0]:
             return True
-        state = self.state_of(look)
+        answer, place = self.there(look)
         # Friction that follows pressure is not shared, nor where it is about to.
-        rubbing = (self.question.rubs >= 0) & (state.place.problem.size > 0)
+        rubbing = (self.question.rubs >= 0) & (place.problem.size > 0)
         follows = bool(np.any(self.numbers.works[self.question.rubs[rubbing]] > 0))
-        self.shares = state.answer is not None and not follows and several(state.answer)
+        self.shares = not follows and several(answer)
         return self.shares
+
+    def there(self, look: Look) -> tuple[Answer, Place]:
+        """Return a look as an answer where it is."""
+        place = self.place(look.t, look.z[: self.n])
+        return self.answer(look, place), place
 
     def room(self, look: Look) -> tuple[Look, float]:
         """Return a look with forces shared so that all has most room left, and that room."""
-        answer = self.state_of(look).answer
-        assert answer is not None
-        best, room = roomiest(answer)
-        z = look.z.copy()
+        best, room = roomiest(self.there(look)[0])
         forces = np.concatenate(best.forces)
-        z[self.n : self.n + len(forces)] = forces
-        return replace(look, z=z), room
+        z = np.concatenate([look.z[: self.n], forces, look.z[self.n + len(forces) :]])
+        return look._replace(z=z), room
 
     def search(self, t: float, q: np.ndarray) -> Look:
         """Look at a time and a place, from what is known nearest."""
@@ -232,6 +218,10 @@ class ByBalance(AbstractPhase[Look]):
         """Return by how much the mode holds at a look, by whatever forces."""
         return self.room(look)[1] if self.shares and look.margin < 0 else look.margin
 
+    def full(self, look: Look, answer: Answer) -> bool:
+        """Tell whether forces that are shared are to be shared otherwise at a look."""
+        return look.margin < 0
+
     def misfits(self, look: Look) -> np.ndarray:
         """Tell which terms and contacts do not fit the mode at a look.
 
@@ -240,8 +230,7 @@ class ByBalance(AbstractPhase[Look]):
         wrong = look.margins < 0
         if self.shares and look.margin < 0:
             best, room = self.room(look)
-            answer = self.state_of(best).answer
-            assert answer is not None
+            answer = self.there(best)[0]
             full = answer.resists >= answer.problem.size * (1 - max(-2 * room, _FULL))
             terms = len(self.numbers.stuck)
             wrong[:terms] = np.where(self.numbers.stuck > 0, full, wrong[:terms])
@@ -269,6 +258,24 @@ class ByBalance(AbstractPhase[Look]):
         np.logical_or.at(moves, term, free)
         return np.append(idle & ~moves, np.zeros(len(look.margins) - terms, dtype=bool))
 
+    def tried(self, t: float, x: np.ndarray, h: float) -> Tried | None:
+        """Try a step over which places are known by their balance: energies alone add up.
+
+        None where it would be short, as where velocities grow without bound, or lead elsewhere.
+        """
+        if not self.decided or h < _SHORT * self.whole:
+            return None
+        times = t + h * (1 + NODES) / 2
+        looks, near = [], x[: self.n]
+        for at, ahead in zip(times, np.diff(times, append=times[-1])):
+            looks.append(self.look(float(at), near))
+            near = looks[-1].z[: self.n] + ahead * looks[-1].rate[: self.n]
+        moves = np.array([look.z[: self.n] for look in looks]) - x[: self.n]
+        step, led = looked(moves, np.array([look.rate for look in looks]), h)
+        # What velocities add up to tells of leaps.
+        least = min(look.margin for look in looks)
+        return replace(step, margin=least) if self.close(led - moves) else None
+
     # -- states -----------------------------------------------------------------------------------
 
     def onto(self, t: float, x: np.ndarray) -> np.ndarray:
@@ -289,26 +296,6 @@ class ByBalance(AbstractPhase[Look]):
     def close(self, off: np.ndarray) -> bool:
         """Tell whether differences of places, one set per row, are none."""
         return bool(np.all(np.abs(off) <= (_ADDS + _DIGITS * self.digits) * self.lengths))
-
-    def forces(self, look: Look) -> np.ndarray | None:
-        """Return all forces at a look, where none are shared."""
-        return None if self.shares else look.z[self.n : self._last_force]
-
-    def told(self, look: Look, t: float, x: np.ndarray) -> State:
-        """Return what is told of a state."""
-        if self.shares and look.margin < 0:
-            look = self.room(look)[0]
-        return self.state_of(look, *x[self.n :])
-
-    def state_of(self, look: Look, lost: float = 0.0, given: float = 0.0) -> State:
-        """Return a look as a state, with its answer."""
-        question, numbers = self.question, self.numbers
-        q, y, lam, mu, *_ = np.split(look.z, np.cumsum(sizes_of(question.sliding)))
-        v = look.rate[: self.n]
-        place = question.with_all_contacts(look.t, q)
-        problem = limited(place.problem, question.rubs, mu)
-        answer = Answer(problem, v, y, lam, mu, numbers.stuck > 0, numbers.works > 0, "Newton")
-        return State(look.t, q, v, answer, place, lost, given)
 
 
 def _square(entries: np.ndarray) -> np.ndarray:

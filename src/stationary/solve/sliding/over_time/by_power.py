@@ -10,11 +10,10 @@ import numpy as np
 from stationary.result.status import Status
 from stationary.solve.sliding.convex.judge import roomiest, several
 from stationary.solve.sliding.convex.reduced import in_mode, margin, overheld
-from stationary.solve.sliding.coulomb.pressed import limited
 from stationary.solve.sliding.instant.least_power import solved
 from stationary.solve.sliding.over_time.flow import AbstractFlow
-from stationary.solve.sliding.over_time.phase import AbstractPhase, Passed
-from stationary.solve.sliding.over_time.power_equations import InMode, Look, equations_of
+from stationary.solve.sliding.over_time.phase import AbstractPhase, Look, Passed
+from stationary.solve.sliding.over_time.power_equations import InMode, equations_of
 from stationary.solve.sliding.over_time.runge import Tried
 from stationary.solve.sliding.over_time.stretch import State, onto, powers_at
 from stationary.solve.sliding.problem.mode import Mode
@@ -38,19 +37,18 @@ _FULL = 1e-9
 _STAYS = 30
 
 
-class ByPower(AbstractPhase[Look]):
+class ByPower(AbstractPhase):
     """A phase of least power."""
 
     def __init__(self, question: Question, near: Answer, place: Place):
-        super().__init__(question, Mode.of(near, place.touching), several(near))
-        self.near, self.touching = near, place.touching
-        #: The numbers of the contacts that hold.
-        self.working = place.touching[near.working]
+        mode = Mode.of(near, place.touching)
+        super().__init__(question, mode, near.stuck, near.working, place.touching)
+        self.near, self.shares = near, several(near)
         #: Its equations, where they are few enough to be compiled.
         self.compiled = None
         if (equations := equations_of(question.sliding)) is not None:
             self.compiled = InMode(question, place, near, not self.shares, equations)
-        self.tells = self.compiled is not None and self.compiled.tells is not None
+        self.tells = self.compiled is not None and equations is not None and equations.dry
         #: The answer where the present step began.
         self.anchor: Answer | None = None
         self._place = place
@@ -67,8 +65,8 @@ class ByPower(AbstractPhase[Look]):
         look = self._quick(t, q)
         if look is not None:
             return look
-        place = self._at(t, q)
-        for near in self._starts(t):
+        place = self.place(t, q)
+        for near in self._starts(place):
             answer = in_mode(place.problem, near, lines=True)
             if answer is not None:
                 look = self._look(answer, place)
@@ -104,39 +102,23 @@ class ByPower(AbstractPhase[Look]):
                 yield last.z + (t - last.t) / (last.t - first.t) * (last.z - first.z)
         yield last.z
 
-    def _starts(self, t: float) -> list[Answer]:
+    def _starts(self, place: Place) -> list[Answer]:
         """Return answers nearby from which to search; what is known at the nearest times leads."""
-        starts = [self.latest.answer, self.anchor, self.near]
-        starts = [near for near in starts if near is not None]
+        latest = self.answer(self.latest, place)
         if self.compiled is not None:
             # Where compiled equations fail there is little hope.
-            return starts[:1]
-        ends = np.cumsum([self.n, len(starts[0].y), len(starts[0].lam)])
-        v, y, lam, mu = np.split(next(self._guesses(t)), ends)
-        return [replace(starts[0], v=v, y=y, lam=lam, mu=mu), *starts]
+            return [latest]
+        z = next(self._guesses(place.t))
+        led = self.answer(self.latest._replace(z=z, rate=z), place)
+        return [led, latest, *([] if self.anchor is None else [self.anchor]), self.near]
 
     def _look(self, answer: Answer, place: Place) -> Look:
         """Return an answer at a place as a look."""
-        powers = powers_at(self.question, place, answer.v, answer.forces)
-        unknowns = np.concatenate([answer.v, *answer.forces])
+        powers, mu = powers_at(self.question, place, answer.v, answer.forces), 0 * place.gap
+        mu[place.touching] = answer.mu
+        unknowns = np.concatenate([answer.v, answer.y, answer.lam, mu])
         rate = np.concatenate([answer.v, powers])
-        return Look(place.t, unknowns, rate, self._left(answer, place), answer)
-
-    def _at(self, t: float, q: np.ndarray) -> Place:
-        return self.question.at(t, q, viscous=True, touching=self.touching)
-
-    def answer(self, look: Look, q: np.ndarray, t: float | None = None) -> tuple[Answer, Place]:
-        """Return a look as an answer, and its place; of what was known last at another time."""
-        place, answer = self._at(look.t if t is None else t, q), look.answer
-        p = place.problem
-        if answer is None:
-            assert self.compiled is not None
-            answer = self.compiled.answer(look, p)
-        elif place.t != look.t:
-            # Elsewhere it is judged by what is there.
-            held = p if p.pressed is None else limited(p, p.pressed, answer.mu)
-            answer = replace(answer, problem=held)
-        return answer, replace(place, problem=answer.problem)
+        return Look(place.t, unknowns, rate, self._left(answer, place))
 
     def tried(self, t: float, x: np.ndarray, h: float) -> Tried | None:
         """Try a step all at once, where its equations are compiled."""
@@ -162,10 +144,14 @@ class ByPower(AbstractPhase[Look]):
 
     def margin(self, look: Look, q: np.ndarray) -> float:
         """Return by how much the mode holds at a look from a place, by whatever forces."""
-        answer = self.answer(look, q)[0] if self.shares else None
-        if answer is None or margin(answer) >= 0:
+        answer = self.answer(look, self.place(look.t, q)) if self.shares else None
+        if answer is None or not self.full(look, answer):
             return look.margin
         return min(look.margin, roomiest(answer)[1] + _FULL)
+
+    def full(self, look: Look, answer: Answer) -> bool:
+        """Tell whether forces that are shared are to be shared otherwise at a look."""
+        return margin(answer) < 0
 
     def slow(self, answer: Answer, share: float) -> bool:
         """Tell whether something that slides in a plane is slower than a share of the speeds."""
@@ -182,8 +168,8 @@ class ByPower(AbstractPhase[Look]):
             look = self.look(t, x[: self.n])
         except Passed:
             return False
-        searched = None if self.compiled is not None else look.answer
-        return searched is None or not self.slow(searched, _BEGINS)
+        searched = self.compiled is None
+        return not searched or not self.slow(self.answer(look, self.place(t, x[: self.n])), _BEGINS)
 
     def goes_on(self, t: float, x: np.ndarray) -> bool:
         """Tell whether compiled equations show that the mode holds at a state."""
@@ -197,7 +183,7 @@ class ByPower(AbstractPhase[Look]):
     def closed(self, place: Place) -> np.ndarray:
         """Tell which of the touching contacts have not opened."""
         far = place.gap > 10 * self.question.closed(place)
-        return self.near.working | ~far[self.touching]
+        return self.working | ~far[self.touching]
 
     # -- states -----------------------------------------------------------------------------------
 
@@ -205,21 +191,9 @@ class ByPower(AbstractPhase[Look]):
         """Move a state onto the constraints and the contacts that hold: by rounding's worth."""
         q = None if self.compiled is None else self.compiled.onto(t, x[: self.n])
         if q is None:
-            q = onto(self.question, t, x[: self.n], self.working)
+            q = onto(self.question, t, x[: self.n], self.touching[self.working])
         assert q is not None
         return np.concatenate([q, x[self.n :]])
-
-    def told(self, look: Look, t: float, x: np.ndarray) -> State:
-        """Return what is told of a state."""
-        answer, place = self.answer(look, x[: self.n], t)
-        if self.shares and margin(answer) < 0:
-            answer = roomiest(answer)[0]
-        return State(t, place.q, answer.v, answer, place, *x[self.n :])
-
-    def forces(self, look: Look) -> np.ndarray | None:
-        """Return all forces at a look, where compiled equations tell them."""
-        places = None if self.compiled is None or look.answer is not None else self.compiled.tells
-        return None if places is None else look.z[places]
 
     # -- what comes to rest -----------------------------------------------------------------------
 
@@ -230,8 +204,7 @@ class ByPower(AbstractPhase[Look]):
         """
         if self.compiled is not None:
             return np.inf
-        self.anchor = self.look(t, x[: self.n]).answer
-        assert self.anchor is not None
+        self.anchor = self.answer(self.look(t, x[: self.n]), self.place(t, x[: self.n]))
         return self.left(t, x, h, whole) if self.slow(self.anchor, _SLOW) else np.inf
 
     def left(self, t: float, x: np.ndarray, h: float, whole: float) -> float:
@@ -240,9 +213,9 @@ class ByPower(AbstractPhase[Look]):
         slides = (p.power < 1) & ~self.near.stuck
         while moment > _NO_TIME * whole:
             try:
-                look, q = self.look(t, x[: self.n]), x[: self.n]
-                here, q = self.answer(look, q)[0], q + moment * look.rate[: self.n]
-                there = self.answer(self.look(t + moment, q), q)[0]
+                look, q, later = self.look(t, x[: self.n]), x[: self.n], t + moment
+                here, q = self.answer(look, self.place(t, q)), q + moment * look.rate[: self.n]
+                there = self.answer(self.look(later, q), self.place(later, q))
             except Passed:
                 moment /= 16
                 continue

@@ -35,7 +35,7 @@ from stationary.solve.sliding.over_time.strides import Strides
 from stationary.solve.sliding.problem.measure import Measure, rests
 from stationary.solve.sliding.problem.numbers import Answer
 from stationary.solve.sliding.problem.question import Place, Question
-from stationary.solve.sliding.telling.along import Kept, row_of
+from stationary.solve.sliding.telling.along import Kept, kept_of, row_of
 from stationary.solve.sliding.telling.endings import Ended, Pace
 from stationary.solve.sliding.telling.step import failure, step_of
 
@@ -152,7 +152,8 @@ def quasistatics(
         # Where velocities do not decide, forces that change over an increment may.
         run, status = run.handed_over(q, status)
     if not run.rows:
-        run.keep(State(first, q, np.zeros_like(q), None, question.at(first, q), 0.0, 0.0))
+        none = None, question.at(first, q)
+        run.keep(State(first, q, np.zeros_like(q), 0.0, 0.0, lambda: none))
     slide = run.wrapped(status, moved)
     if status == "done":
         message = status.message + _undecided(question, slide)
@@ -403,14 +404,8 @@ class _Run:
             reached += 1e-13 * self.whole + 4 * np.spacing(abs(stretch.last))
         first = len(self.rows)
         times = self.grid[first : int(np.searchsorted(self.grid, reached, side="right"))]
-        for t, kept in zip(times, self._told(stretch, np.minimum(times, stretch.last))):
-            self._keep(float(t), *kept)
-
-    def _told(self, stretch: Stretch, t: np.ndarray) -> list[Kept]:
-        """Return what is kept of times of a stretch, in their order."""
-        several = stretch.kept is not None and len(t)
-        kept = stretch.kept(t) if several else [None] * len(t)  # pyright: ignore[reportOptionalCall]
-        return [one or self._kept(stretch.at(x)) for x, one in zip(t.tolist(), kept)]
+        for t, state in zip(times, stretch.at(np.minimum(times, stretch.last))):
+            self._keep(float(t), *self._kept(state))
 
     def _changed(self, t: float, apart: float) -> None:
         """Note a change; end where they are too many to be followed one by one."""
@@ -443,25 +438,25 @@ class _Run:
 
     def _kept(self, state: State) -> Kept:
         """Return what is kept of a state, what is left over of its forces, and its duality gap."""
-        answer = state.answer
+        question, forces = self.question, state.forces
+        energies = np.array([state.lost, state.given])
+        if state.tells and forces is not None:
+            kept = kept_of(question, state.t, state.q, state.v, energies, forces)
+            if kept is not None:
+                return kept
+        answer, place = state.answer, state.place
+        y, lam, mu = (np.zeros(x) for x in question.forces)
+        if answer is not None:
+            y, lam, mu[place.touching] = forces or answer.forces
+        power = float(y @ place.problem.rates(state.v))
+        row = row_of(question, state.q, state.v, energies, power, (y, lam, mu))
         if answer is None:
-            return self._row(state), 0.0, 0.0
+            return row, 0.0, 0.0
         # The way of an increment may be none, to rounding: then there is no power to compare.
         compares = "increments" not in self.ways or np.any(
-            answer.speeds > 100 * rests(state.place, Measure.of(self.question, state.place))
+            answer.speeds > 100 * rests(place, Measure.of(question, place))
         )
-        return self._row(state), answer.imbalance, answer.gap if compares else 0.0
-
-    def _row(self, state: State) -> np.ndarray:
-        """Return what is kept of a state."""
-        layout, answer, place = self.question.layout, state.answer, state.place
-        mu = np.zeros(self.question.sliding.gaps)
-        y, lam, power = np.zeros(self.question.sliding.rates), np.zeros(layout.multipliers), 0.0
-        if answer is not None:
-            y, lam, mu[place.touching] = state.forces or answer.forces
-            power = float(y @ place.problem.rates(state.v))
-        energies, forces = np.array([state.lost, state.given]), np.concatenate([y, lam, mu])
-        return row_of(self.question, state.q, state.v, energies, power, forces)
+        return row, answer.imbalance, answer.gap if compares else 0.0
 
     def wrapped(self, status: Status, moved: float) -> Slide:
         """Return what there is as a motion."""
@@ -497,7 +492,7 @@ class _Run:
         def kept() -> tuple[np.ndarray, np.ndarray]:
             """Return all times and states at which increments end, besides those that are kept."""
             more = {x.last: x for x in stretches if not x.known and x.last not in times}
-            rows = [self._row(x.at(x.last)) for x in more.values()]
+            rows = [self._kept(x.at(np.array([x.last]))[0])[0] for x in more.values()]
             every, rows = np.append(times, list(more)), np.vstack([table, *rows])
             return np.sort(every), rows[np.argsort(every)]
 
@@ -510,7 +505,7 @@ class _Run:
                 of = np.flatnonzero((which == i) & (stretches[i].first <= at))
                 if stretches[i].known and len(of):
                     of = of[np.argsort(at[of])]
-                    states[of] = [row for row, *_ in self._told(stretches[i], at[of])]
+                    states[of] = [self._kept(state)[0] for state in stretches[i].at(at[of])]
             return states
 
         return between

@@ -12,7 +12,6 @@ from stationary.solve.sliding.over_time.phase import AbstractPhase, Passed
 from stationary.solve.sliding.over_time.runge import stage_by_stage
 from stationary.solve.sliding.over_time.stretch import State, Stretch, located
 from stationary.solve.sliding.problem.question import Question
-from stationary.solve.sliding.telling.along import Kept
 from stationary.solve.sliding.telling.endings import Ended
 
 # A step so short that velocities grow beyond all bounds, of the whole span.
@@ -53,6 +52,8 @@ class AbstractFlow(ABC, Generic[P]):
         #: Moves that matter, and energies; these have kinks where something turns round, which say
         #: nothing about the motion.
         self.lengths, self.energy = np.zeros(self.n), _ANY
+        #: By how much rounding of places changes what they decide.
+        self.digits = 0.0
         #: Where it is, in which phase.
         self.t, self.x = span[0], np.zeros(self.n + 2)
         self.phase: P
@@ -122,23 +123,21 @@ class AbstractFlow(ABC, Generic[P]):
             self.went()
         after = self.phase
 
-        def at(t: float) -> State:
-            if t > came[0]:
-                there = x + (t - end) * rate
-                # At a switch itself the statement says on which side that is.
-                before = t <= end and after.holds(t, there) < 0 <= phase.holds(t, there)
-                return (phase if before else after).state(t, there)
+        def at(times: np.ndarray) -> list[State]:
             # What was known where the step ended leads to any other time of it.
             phase.recall(known)
-            return phase.state(t, dense(t))
+            return [told(*every) for every in zip(times.tolist(), dense(times).T)]
 
-        def kept(t: np.ndarray) -> list[Kept | None]:
-            phase.recall(known)
-            every = zip(t.tolist(), dense(t).T)
-            return [None if at > came[0] else phase.kept(at, one) for at, one in every]
+        def told(t: float, on_the_way: np.ndarray) -> State:
+            if t <= came[0]:
+                return phase.state(t, on_the_way)
+            there = x + (t - end) * rate
+            # At a switch itself the statement says on which side that is.
+            before = t <= end and after.holds(t, there) < 0 <= phase.holds(t, there)
+            return (phase if before else after).state(t, there)
 
         final = self._ended is not None
-        return Stretch(first, self.t, at, change, known=True, final=final, kept=kept)
+        return Stretch(first, self.t, at, change, known=True, final=final)
 
     def _stretch(self, t: float, x: np.ndarray) -> tuple[float, Dense, float, bool]:
         """Take a step in the present mode, up to its end; tell whether it ends there.
@@ -247,13 +246,14 @@ class AbstractFlow(ABC, Generic[P]):
         """Take one step in the present mode; return its end, the states along it and the next h."""
         # Moves since the step began are judged beside lengths: how far the origin is, says nothing.
         near = 1e-2 * self.rtol * self.lengths + 8 * np.spacing(np.abs(x[: self.n]))
-        small = np.append(near, np.full(2, max(self.rtol * self.energy, 1e-300)))
+        energy = max(self.rtol, 16 * self.digits) * self.energy
+        small = np.append(near, np.full(2, max(energy, 1e-300)))
         h, most = min(h, longest), 10.0
         while True:
             end = min(t + h, self.until)
             h = end - t
             step = self.phase.tried(t, x, h) or stage_by_stage(self.phase.rate, t, x, h)
-            error = step.error(h, small + _DIGITS * np.abs(step.path[0]))
+            error = step.error(h, small + _DIGITS * np.abs(step.along(1.0)))
             growth = 0.9 * max(error, 1e-16) ** (-1 / 8)
             if error < 1:
                 break

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from functools import cached_property, lru_cache, reduce
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -21,8 +21,7 @@ from stationary.derive.sliding import Sliding
 from stationary.lower.engines.casadi import Numeric
 from stationary.solve.linear import dense
 from stationary.solve.sliding.convex.reduced import NONE, ways_along
-from stationary.solve.sliding.coulomb.pressed import limited
-from stationary.solve.sliding.over_time.phase import JUMP
+from stationary.solve.sliding.over_time.phase import JUMP, Look
 from stationary.solve.sliding.over_time.runge import (
     OFF,
     PATH,
@@ -30,10 +29,11 @@ from stationary.solve.sliding.over_time.runge import (
     WEIGHTS,
     Tried,
     foreseen,
+    led_along,
     weighted,
 )
 from stationary.solve.sliding.problem.expressions import Expressions, largest_of, some_of, symbols
-from stationary.solve.sliding.problem.numbers import ROLLS, Answer, Problem, largest
+from stationary.solve.sliding.problem.numbers import ROLLS, Answer, largest
 from stationary.solve.sliding.problem.question import Place, Question
 
 # Up to so many unknowns equations are compiled.
@@ -49,20 +49,6 @@ _DEPENDENT = 1e-9
 _FAR = 1e300
 # Equations of one size each are singular where nothing but this is left of one.
 _SINGULAR = 1e-14
-
-
-class Look(NamedTuple):
-    """Velocities and forces in a mode at a time and a place, powers, and by how much it holds.
-
-    The unknowns z are velocities, forces of friction, of constraints and of all contacts, and ρ, in
-    this order; of an `answer` that was searched for, velocities and forces of what touches.
-    """
-
-    t: float
-    z: np.ndarray
-    rate: np.ndarray
-    margin: float
-    answer: Answer | None = None
 
 
 #: Unknowns, and what they say.
@@ -101,8 +87,6 @@ class InMode:
         self._units = np.concatenate(sizes)
         #: None where forces are shared.
         self._scales = self._scaled(place) if rooms else None
-        #: Which unknowns are told as forces, where friction is dry and no forces are shared.
-        self.tells = equations.forces if rooms and equations.dry else None
         #: Whether steps can be tried: nothing is read from tables, and no forces are shared.
         self.steps = rooms and not question.system.inputs
 
@@ -169,21 +153,12 @@ class InMode:
         rates = np.concatenate([stages[:, : len(x) - 2], evidence[:, 2:]], axis=1)
         looks = zip((t + h * TIMES).tolist(), stages, rates, margins.tolist())
         known = [Look(*look) for look in looks if look[3] >= 0]
-        return Tried(path, off, float(margins.min()), known, not len(wrong))
+        return Tried(led_along(path), off, float(margins.min()), known, not len(wrong))
 
     def onto(self, t: float, q: np.ndarray) -> np.ndarray | None:
         """Move a place onto all that holds, or return None where that says more than once."""
         moved = self._equations.onto.checked(*self.question.given(t, q), self._mode)
         return moved[0] if moved is not None and isfinite(np.add.reduce(moved[0])) else None
-
-    def answer(self, look: Look, p: Problem) -> Answer:
-        """Return a look as an answer to the problem at its place."""
-        near = self.near
-        forces, lams, mus = p.n, p.n + len(p.c), p.n + len(p.c) + len(p.b)
-        v, y, lam = look.z[:forces], look.z[forces:lams], look.z[lams:mus]
-        mu = look.z[mus + self.touching]
-        problem = p if p.pressed is None else limited(p, p.pressed, mu)
-        return Answer(problem, v, y, lam, mu, near.stuck, near.working, "Newton")
 
 
 def _softness(place: Place, near: Answer) -> np.ndarray:

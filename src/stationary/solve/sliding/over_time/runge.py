@@ -1,13 +1,14 @@
-"""The method of Dormand and Prince of order eight: its stages, and the path they lead along."""
+"""Steps that are tried as a whole, by their stages or by looks at nodes, and where they lead."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebint, chebval, chebvander
 from scipy.integrate import DOP853
 
 # What is foreseen adds up to so many times what is known at most.
@@ -38,14 +39,20 @@ OFF = np.zeros((2, len(TIMES)))
 OFF[:, : len(DOP853.E5)] = DOP853.E5, DOP853.E3
 
 
+# Where a step looks along which places are known, on (−1, 1), and what makes a series of
+# Chebyshev's polynomials of what it sees.
+NODES = -np.cos(np.pi * np.arange(9) / 8)
+_BENDS = np.linalg.inv(chebvander(NODES, 8))
+
+
 @dataclass(frozen=True)
 class Tried:
     """A step that was tried: it is as good as small what it is `off` by.
 
     Attributes
     ----------
-    path : ndarray
-        Of the share s of the step, the factors of s, s (1 − s), s² (1 − s), s² (1 − s)² and so on.
+    along : callable
+        The moves at shares of the step, one per row where these are many.
     off : ndarray
         Two estimates of what its end is off by, of order five and three, over its length.
     margin : float
@@ -56,17 +63,11 @@ class Tried:
         Whether all stages were found: what turns fast is not foreseen over a long step.
     """
 
-    path: np.ndarray
+    along: Callable[[Any], np.ndarray]
     off: np.ndarray
-    margin: float
-    known: list[Any]
-    converged: bool
-
-    def along(self, share: Any) -> np.ndarray:
-        """Return the moves at shares of the step, one per row where these are many."""
-        share = np.asarray(share)[..., None]
-        turns = np.where(np.arange(len(self.path)) % 2, 1 - share, share)
-        return np.cumprod(turns, axis=-1) @ self.path
+    margin: float = np.inf
+    known: list[Any] = field(default_factory=list)
+    converged: bool = True
 
     def error(self, h: float, small: np.ndarray) -> float:
         """Return what a step of this length is off by, beside what is small."""
@@ -75,6 +76,34 @@ class Tried:
         five, three = self.off / small
         fine, coarse = five @ five, three @ three
         return h * fine / np.sqrt(max((fine + 0.01 * coarse) * len(small), 1e-300))
+
+
+def led_along(path: np.ndarray) -> Callable[[Any], np.ndarray]:
+    """Return the moves along a path: the factors of s, s (1 − s), s² (1 − s), s² (1 − s)² etc."""
+
+    def along(share: Any) -> np.ndarray:
+        share = np.asarray(share)[..., None]
+        turns = np.where(np.arange(len(path)) % 2, 1 - share, share)
+        return np.cumprod(turns, axis=-1) @ path
+
+    return along
+
+
+def looked(moves: np.ndarray, rates: np.ndarray, h: float) -> tuple[Tried, np.ndarray]:
+    """Return a step by places that are known and rates at the nodes, and where rates alone lead.
+
+    Places are as they are known; what else there is adds up.
+    """
+    n, bends = moves.shape[1], _BENDS @ rates
+    adds = chebint(bends * h / 2, lbnd=-1)
+    led = chebval(NODES, adds[:, :n]).T
+    adds[: len(NODES), :n], adds[len(NODES) :, :n] = _BENDS @ moves, 0.0
+    # The last terms of a series that has come to its end are what is missing of it. Places hardly
+    # miss any of that, as they are known.
+    off = np.abs(bends[-2:]).max(axis=0) / 2
+    off[:n] *= 1e-2
+    off = np.array([off, off])
+    return Tried(lambda share: chebval(2 * np.asarray(share) - 1, adds).T, off), led
 
 
 def weighted(weights: np.ndarray, parts: list[Any]) -> Any:
@@ -108,4 +137,4 @@ def stage_by_stage(
     rates = np.zeros((len(TIMES), len(x)))
     for k, at in enumerate(TIMES):
         rates[k] = rate(t + at * h, x + h * (WEIGHTS[k, :k] @ rates[:k]))
-    return Tried(h * (PATH @ rates), OFF @ rates, np.inf, [], True)
+    return Tried(led_along(h * (PATH @ rates)), OFF @ rates)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +18,6 @@ from stationary.solve.sliding.convex.reduced import least_move
 from stationary.solve.sliding.problem.energies import powers
 from stationary.solve.sliding.problem.numbers import Answer, stacked
 from stationary.solve.sliding.problem.question import Place, Question, evaluated
-from stationary.solve.sliding.telling.along import Kept
 
 # So many moves lead onto what holds, from nearby.
 _ONTO = 4
@@ -28,35 +28,51 @@ Forces = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class State:
-    """Where it is, how fast it was, with what forces; and the energies up to there."""
+    """Where it is, how fast it was, the energies up to there; with what forces, if asked.
+
+    `forces` are about all contacts, where they are not those of the answer, or where compiled
+    expressions `tell` their evidence.
+    """
 
     t: float
     q: np.ndarray
     v: np.ndarray
-    answer: Answer | None
-    place: Place
     lost: float
     given: float
-    #: Forces where they are not those of the answer.
+    told: Callable[[], tuple[Answer | None, Place]]
     forces: Forces | None = None
+    tells: bool = False
+
+    @cached_property
+    def _told(self) -> tuple[Answer | None, Place]:
+        return self.told()
+
+    @property
+    def answer(self) -> Answer | None:
+        """Velocities and forces, and how well they fit."""
+        return self._told[0]
+
+    @property
+    def place(self) -> Place:
+        """What the graph says there."""
+        return self._told[1]
 
 
 @dataclass(frozen=True)
 class Stretch:
     """A stretch of time, the states on it, and when something changed on it, if it did.
 
-    `at` is about its last time alone unless the stretch is `known` all along.
+    `at` returns states at times in their order; it is about its last time alone unless the stretch
+    is `known` all along.
     """
 
     first: float
     last: float
-    at: Callable[[float], State]
+    at: Callable[[np.ndarray], list[State]]
     change: float | None = None
     known: bool = False
     #: Whether nothing leads on from its last time, so that it says nothing of the next moment.
     final: bool = False
-    #: What is kept of its times, where these are told together; None of one is told by itself.
-    kept: Callable[[np.ndarray], list[Kept | None]] | None = None
 
     def until(self, t: float) -> Stretch:
         """Return the part of it up to a time."""

@@ -113,7 +113,8 @@ class Strides:
         v, answer = np.zeros_like(q), soon and soon.answer
         if near is not None:
             v, answer = near.v, everywhere(self.question, place, near)
-        return State(t, q, v, answer, self.question.with_all_contacts(t, q), lost, given)
+        place = self.question.with_all_contacts(t, q)
+        return State(t, q, v, lost, given, lambda: (answer, place))
 
     def _soon(self, t: float, q: np.ndarray) -> Increment | None:
         """Return where a start leads in a moment, if that is found."""
@@ -151,7 +152,7 @@ class Strides:
                 change = self._located()
             if stride is not None or change is not None:
                 end = self.here
-                return Stretch(here.t, end.t, lambda _: end, change)
+                return Stretch(here.t, end.t, lambda t: [end] * len(t), change)
 
     def _cut(self, length: float, why: Failed) -> None:
         """Go on by a shorter increment where one was not found, or end."""
@@ -259,7 +260,8 @@ class Strides:
         # What has moved by rounding's worth has not.
         size = np.maximum(np.abs(q), self.question.lengths(place))
         v = np.where(np.abs(v) * stride.whole.step <= _STILL * size, 0.0, v)
-        return State(t, q, v, answer, place, here.lost + taken, here.given + fed, forces)
+        lost, given = here.lost + taken, here.given + fed
+        return State(t, q, v, lost, given, lambda: (answer, place), forces)
 
     def _balances(self, end: Increment, v: np.ndarray, forces: Forces) -> bool:
         """Tell whether extrapolated forces balance, and keep to their limits, where they lead."""

@@ -374,6 +374,11 @@ class Question:
         """Return the gap of a contact as it is stated."""
         return float(self.stated(place.along, place.R, place.gap, over=True)[2][contact])
 
+    @property
+    def forces(self) -> tuple[int, int, int]:
+        """How many forces there are: of friction, of constraints and of contacts."""
+        return self.sliding.rates, self.layout.multipliers, self.sliding.gaps
+
     # -- which term is which ----------------------------------------------------------------------
 
     @cached_property

@@ -15,6 +15,9 @@ from stationary.solve.sliding.problem.expressions import Expressions, largest_of
 from stationary.solve.sliding.problem.numbers import ROLLS
 from stationary.solve.sliding.problem.question import Question
 
+#: Forces of friction, of constraints and of all contacts.
+Forces = tuple[np.ndarray, np.ndarray, np.ndarray]
+
 #: A row of what is kept, what is left over of the forces, and the duality gap.
 Kept = tuple[np.ndarray, float, float]
 
@@ -25,28 +28,32 @@ def row_of(
     v: np.ndarray,
     energies: np.ndarray,
     power: float,
-    forces: np.ndarray,
+    forces: Forces,
 ) -> np.ndarray:
     """Return what is kept of a state: coordinates, velocities, energies, power and forces.
 
     There is room for the energy that is fed, where it is. Forces are told along rows as stated.
     """
-    ends = [question.sliding.rates, question.sliding.rates + question.layout.multipliers]
-    forces = np.concatenate(question.stated(*np.split(forces, ends)))
     fed = np.zeros(int(question.sliding.graph.fed))
-    return np.concatenate([q, v, fed, energies, [power], forces])
+    return np.concatenate([q, v, fed, energies, [power], *question.stated(*forces)])
 
 
 def kept_of(
-    question: Question, t: float, x: np.ndarray, v: np.ndarray, forces: np.ndarray
+    question: Question,
+    t: float,
+    q: np.ndarray,
+    v: np.ndarray,
+    energies: np.ndarray,
+    forces: Forces,
 ) -> Kept | None:
     """Return what is kept of a state under dry friction; None where it is to be told by itself.
 
-    `x` is the place and two energies, `forces` are those of friction, constraints and all contacts.
+    `forces` are those of friction, constraints and all contacts.
     """
-    q, energies = x[: len(v)], x[len(v) :]
     given = question.given(t, q)
-    power, evidence, least = _numeric(question.sliding)(*given, v, forces, question.levers)
+    power, evidence, least = _numeric(question.sliding)(
+        *given, v, np.concatenate(forces), question.levers
+    )
     if not (least[0] >= 0 and isfinite(power[0] + evidence[0] + evidence[1])):
         return None
     return row_of(question, q, v, energies, power[0], forces), *evidence.tolist()
