@@ -189,9 +189,7 @@ class ByPower(AbstractPhase):
 
     def onto(self, t: float, x: np.ndarray) -> np.ndarray:
         """Move a state onto the constraints and the contacts that hold: by rounding's worth."""
-        q = None if self.compiled is None else self.compiled.onto(t, x[: self.n])
-        if q is None:
-            q = onto(self.question, t, x[: self.n], self.touching[self.working])
+        q = onto(self.question, t, x[: self.n], self.touching[self.working])
         assert q is not None
         return np.concatenate([q, x[self.n :]])
 

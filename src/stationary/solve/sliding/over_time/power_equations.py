@@ -155,11 +155,6 @@ class InMode:
         known = [Look(*look) for look in looks if look[3] >= 0]
         return Tried(led_along(path), off, float(margins.min()), known, not len(wrong))
 
-    def onto(self, t: float, q: np.ndarray) -> np.ndarray | None:
-        """Move a place onto all that holds, or return None where that says more than once."""
-        moved = self._equations.onto.checked(*self.question.given(t, q), self._mode)
-        return moved[0] if moved is not None and isfinite(np.add.reduce(moved[0])) else None
-
 
 def _softness(place: Place, near: Answer) -> np.ndarray:
     """Return for each force how much its row gives way to it: next to nothing."""
@@ -187,11 +182,9 @@ class Equations:
         Whether no force grows with velocity.
     """
 
-    def __init__(
-        self, function: ca.Function, forces: slice, wide: list[int], off: ca.Function, dry: bool
-    ):
+    def __init__(self, function: ca.Function, forces: slice, wide: list[int], dry: bool):
         self.every, self.wide, self.dry = Numeric(function), wide, dry
-        self._function, self.forces, self._off = function, forces, off
+        self._function, self.forces = function, forces
 
     @cached_property
     def newton(self) -> Numeric:
@@ -233,17 +226,6 @@ class Equations:
         # Beside all that is at work a last digit of it is none.
         none = ca.fabs(after[0]) < NONE * here[6][:size]
         return ca.Function("newton", here, [ca.if_else(none, 0, after[0]), after[1]])
-
-    @cached_property
-    def onto(self) -> Numeric:
-        """Compile moves onto all that holds: by rounding's worth."""
-        here = [ca.MX.sym(f"i{k}", self._off.sparsity_in(k)) for k in range(self._off.n_in())]
-        q = here[1]
-        for _ in range(2):
-            if self._off.size1_out(0):
-                off, rows, products = self._off(here[0], q, *here[2:])
-                q = q - rows.T @ ca.solve(products, off, "qr", {"eps": _SINGULAR})
-        return Numeric(ca.Function("onto", here, [q]))
 
     @cached_property
     def runge(self) -> Numeric:
@@ -342,15 +324,8 @@ def equations_of(sliding: Sliding) -> Equations | None:
     mode = ca.vertcat(stuck, sign, works, touches, digits, rooms, least)
     outputs = [ca.densify(x) for x in (residual, ca.vec(ca.jacobian(residual, z)), evidence)]
     function = ca.Function("in_mode", [*here, z, mode], outputs, {"cse": True})
-    places = np.flatnonzero(graph.layout.holonomic).tolist()
-    some = ca.vertcat(ca.SX.ones(len(places)), works)
-    normals, off = ca.vertcat(A[places, :], G), ca.vertcat(at.R[places], at.gap)
-    sizes_of = ca.sqrt(ca.sum2(normals**2))
-    each = ca.if_else(ca.logic_and(some != 0, sizes_of > 0), 1 / sizes_of, 0)
-    normals, off = ca.densify(ca.diag(each) @ normals), each * off
-    products = ca.densify(normals @ normals.T) + ca.diag(each == 0)
-    out = ca.Function("off", [*here, mode], [off, normals, products], {"cse": True})
-    return Equations(function, slice(n, n + rates + rows + gaps), wide, out, not (damps or drags))
+    forces = slice(n, n + rates + rows + gaps)
+    return Equations(function, forces, wide, not (damps or drags))
 
 
 def _is_zero(x: Any) -> bool:

@@ -130,14 +130,14 @@ def onto(
     `working` are the numbers of these contacts. What rubs at rates that are `stuck` stays where it
     was `along` its way.
     """
-    holds, slips = (evaluated(question.sliding, name) for name in ("holds", "slips"))
+    holds = evaluated(question.sliding, "holds")
     for _ in range(_ONTO):
         given = question.given(t, q)
         R, b, A, gap, g, G = holds(*given)
         rows, rates = [A, G[working]], [b, g[working]]
         off = [np.where(question.layout.holonomic, R, 0.0), gap[working]]
         if stuck is not None and along is not None:
-            ways, c, B, *_ = slips(*given)
+            ways, c, B, *_ = evaluated(question.sliding, "slips")(*given)
             rows, rates = [*rows, B[stuck]], [*rates, c[stuck]]
             off.append((ways - along)[stuck])
         violations, C = np.concatenate(off), stacked(*rows)
