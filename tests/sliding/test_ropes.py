@@ -63,11 +63,13 @@ def test_an_increment_is_the_least_way_times_friction_of_all_chains_that_reach_t
 
 def counted(monkeypatch, count, step, points):
     """Follow a rope; return the steps of Newton's method for every increment."""
-    work, once, whole = [], increment_newton._Way.step, increment._at_once
+    work, once, whole = [], increment_newton._Way.step, increment.end_of_increment
     monkeypatch.setattr(
         increment_newton._Way, "step", lambda *a: (work.__setitem__(-1, work[-1] + 1), once(*a))[1]
     )
-    monkeypatch.setattr(increment, "_at_once", lambda *a: (work.append(0), whole(*a))[1])
+    monkeypatch.setattr(
+        increment, "end_of_increment", lambda *a, **b: (work.append(0), whole(*a, **b))[1]
+    )
     start = snaked(count)
     r, system = rope(count, start)
     slide = st.quasistatics(

@@ -32,7 +32,7 @@ from stationary.solve.sliding.over_time.balance_flow import BalanceFlow
 from stationary.solve.sliding.over_time.by_power import PowerFlow
 from stationary.solve.sliding.over_time.stretch import State, Stepper, Stretch
 from stationary.solve.sliding.over_time.strides import Strides
-from stationary.solve.sliding.problem.measure import Measure, rests
+from stationary.solve.sliding.problem.measure import Measure
 from stationary.solve.sliding.problem.numbers import Answer
 from stationary.solve.sliding.problem.question import Place, Question
 from stationary.solve.sliding.telling.along import Kept, kept_of, row_of
@@ -454,7 +454,7 @@ class _Run:
             return row, 0.0, 0.0
         # The way of an increment may be none, to rounding: then there is no power to compare.
         compares = "increments" not in self.ways or np.any(
-            answer.speeds > 100 * rests(place, Measure.of(question, place))
+            answer.speeds > 100 * Measure(question, place).rests
         )
         return row, answer.imbalance, answer.gap if compares else 0.0
 

@@ -17,7 +17,7 @@ import scipy.sparse as sparse
 from stationary.solve.sliding.coulomb.pressed import limited
 from stationary.solve.sliding.over_time.increment_newton import end_of_increment
 from stationary.solve.sliding.over_time.stretch import onto
-from stationary.solve.sliding.problem.measure import Measure, Units, rests
+from stationary.solve.sliding.problem.measure import Measure
 from stationary.solve.sliding.problem.numbers import Answer, Problem, largest
 from stationary.solve.sliding.problem.question import Place, Question
 from stationary.solve.sliding.telling.endings import runaway
@@ -63,13 +63,33 @@ def increment(
 
     With `same` nothing but what slid and touched before is tried.
     """
-    start, forces = question.at(t, q), None
+    start = question.at(t, q)
+    # Velocities that grow without bound say little about where it will be.
+    measure = Measure(question, start)
+    v = v * min(1.0, 1.0 / max(measure.far(h * v), 1e-300))
+    # What touches is expected to push.
+    touches = np.zeros(len(start.gap))
+    touches[start.touching] = start.problem.force
+    forces = np.zeros(len(start.problem.c)), np.zeros(len(start.R)), touches
     if near is not None and len(near.mu) == len(start.gap):
         forces = near.forces
-    step = _at_once(question, start, h, v, forces, same)
-    if step is None:
+    end, part = end_of_increment(question, start, h, start.q + h * v, forces, same=same), h
+    # Where the end is too far to be found from the start, a shorter increment leads closer.
+    while end is None and not same and part > _LEAST_PART * h and not start.problem.dense:
+        part /= 8
+        end = end_of_increment(question, start, part, start.q + part * v, forces)
+    while end is not None and part < h:
+        part, x = 2 * part, start.q + 2 * (end.x - start.q)
+        end = end_of_increment(question, start, part, x, end.forces)
+    if end is None:
         raise Failed("too many steps")
-    return step
+    place, (y, lam, mu) = end.place, end.forces
+    place = replace(place, problem=limited(place.problem, question.rubs, mu))
+    exact = _over(question, place, start, h, end.forces)
+    answer = Answer(exact, end.move, y, lam, mu, end.stuck, end.working, "Newton")
+    if not _proves(answer, measure):
+        raise Failed("too many steps")
+    return Increment(start.t + h, end.x, replace(place, problem=exact), answer, h)
 
 
 def stable(
@@ -83,7 +103,7 @@ def stable(
     loose = runaway(question, step.t, step.q, step.answer)
     if loose is None:
         return step
-    ray, measure = loose[0].ray, Measure.of(question, step.place)
+    ray, measure = loose[0].ray, Measure(question, step.place)
     assert ray is not None
     ray = ray / measure.far(ray)
     for kick in (_BESIDE, -_BESIDE, 1e-2 * _BESIDE, -1e-2 * _BESIDE):
@@ -109,7 +129,7 @@ def everywhere(question: Question, place: Place, answer: Answer) -> Answer:
 
 def at_rest(question: Question, place: Place, answer: Answer) -> np.ndarray:
     """Return the friction terms that do not slide over an increment, but by rounding's worth."""
-    return answer.stuck | (answer.speeds <= rests(place, Measure.of(question, place)))
+    return answer.stuck | (answer.speeds <= Measure(question, place).rests)
 
 
 def extrapolated(
@@ -129,58 +149,17 @@ def extrapolated(
     there = onto(question, rest.t, ahead, np.flatnonzero(working), held, start.along)
     if there is None:
         return None
-    measure = Measure.of(question, rest.place)
+    measure = Measure(question, rest.place)
     near = measure.far(there - rest.q) <= 2 * measure.far(whole.q - rest.q) + measure.rounding
     return there if near else None
 
 
-def _at_once(
-    question: Question,
-    start: Place,
-    h: float,
-    v: np.ndarray,
-    near: tuple[np.ndarray, ...] | None,
-    same: bool,
-) -> Increment | None:
-    """Find an increment by Newton's method alone, or None where that fails or cannot be verified.
-
-    Where the end is too far to be found from the start, a shorter increment leads closer.
-    """
-    # Velocities that grow without bound say little about where it will be.
-    measure = Measure.of(question, start)
-    v = v * min(1.0, 1.0 / max(measure.far(h * v), 1e-300))
-    # What touches is expected to push.
-    touches = np.zeros(len(start.gap))
-    touches[start.touching] = start.problem.force
-    held = question.layout.holonomic
-    forces = near or (np.zeros(len(start.problem.c)), np.zeros(len(start.R)), touches)
-    end, part = end_of_increment(question, start, h, start.q + h * v, held, forces, same=same), h
-    while end is None and not same and part > _LEAST_PART * h and not start.problem.dense:
-        part /= 8
-        end = end_of_increment(question, start, part, start.q + part * v, held, forces)
-    while end is not None and part < h:
-        part, x = 2 * part, start.q + 2 * (end.x - start.q)
-        end = end_of_increment(question, start, part, x, held, end.forces)
-    if end is None:
-        return None
-    place, moved = end.place, end.place.q - start.q
-    place = replace(place, problem=limited(place.problem, question.rubs, end.forces[2]))
-    exact = _over(question, place, start, moved, h, end.forces)
-    y, lam, mu = end.forces
-    answer = Answer(exact, end.move, y, lam, mu, end.stuck, end.working, "Newton")
-    if not _proves(question, answer, start):
-        return None
-    return Increment(start.t + h, end.x, replace(place, problem=exact), answer, h)
-
-
-def _proves(question: Question, answer: Answer, start: Place) -> bool:
+def _proves(answer: Answer, units: Measure) -> bool:
     """Tell whether forces at the end of an increment balance, are allowed, and fit its way.
 
     All is told in ways that matter and in the energies at work.
     """
-    p, measure = answer.problem, Measure.of(question, start)
-    units = Units.of(start, measure.lengths)
-    energy = units.energy(p, answer.forces)
+    p, energy = answer.problem, units.energy(answer.problem, answer.forces)
     excess = np.where(p.power == 0, answer.resists - p.size, 0.0)
     forces = (
         largest(answer.unbalanced * units.moves), float((excess * units.slips).max(initial=0.0)),
@@ -191,8 +170,8 @@ def _proves(question: Question, answer: Answer, start: Place) -> bool:
     apart = abs(answer.value - answer.bound)
     return bool(
         max(forces) <= _RIGHT * energy
-        and max(map(largest, off)) <= _RIGHT * far + measure.rounding
-        and apart <= (_RIGHT * far + measure.rounding) * energy
+        and max(map(largest, off)) <= _RIGHT * far + units.rounding
+        and apart <= (_RIGHT * far + units.rounding) * energy
     )
 
 
@@ -200,11 +179,11 @@ def _over(
     question: Question,
     place: Place,
     start: Place,
-    moved: np.ndarray,
     h: float,
     forces: tuple[np.ndarray, ...],
 ) -> Problem:
     """State the problem for what is left of an increment at a place near its end."""
+    moved = place.q - start.q
     now, bent = place.problem, question.evaluate("curvature", place, np.concatenate(forces))[0]
     K = bent - sparse.csc_matrix(question.evaluate("tangent", place)[0])
     K, drag = (K + K.T) / 2, now.viscous

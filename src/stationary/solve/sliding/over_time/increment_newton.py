@@ -26,7 +26,7 @@ from scipy.sparse.linalg import splu
 from stationary.derive.elimination_order import saddle_order
 from stationary.derive.sliding import Sliding
 from stationary.errors import StatementError
-from stationary.solve.sliding.problem.measure import Measure, Units
+from stationary.solve.sliding.problem.measure import Measure
 from stationary.solve.sliding.problem.numbers import Problem, largest
 from stationary.solve.sliding.problem.question import Place, Question, terms_of
 
@@ -79,20 +79,18 @@ def end_of_increment(
     start: Place,
     h: float,
     x: np.ndarray,
-    held: np.ndarray,
     forces: tuple[np.ndarray, ...],
     *,
     same: bool = False,
 ) -> Reached | None:
     """Find the end of an increment from a place and forces nearby, or None if that fails.
 
-    `held` are the rows that hold at the end of the increment; the others hold their rates. With
-    `same` nothing but what slides and touches by the forces nearby is tried.
+    With `same` nothing but what slides and touches by the forces nearby is tried.
     """
     if np.any((start.problem.power > 0) & (start.problem.power < 1)):
         # Such drag has no slope at rest.
         return None
-    way = _Way(question, start, h, held)
+    way = _Way(question, start, h)
     # A guess may be so far away that constraints seem to bend the wrong way.
     with np.errstate(all="ignore"):
         if same:
@@ -127,13 +125,14 @@ def _patiently(way: _Way, forces: tuple[np.ndarray, ...]) -> Reached | None:
 class _Way:
     """An increment: where it begins, and Newton's steps towards its end."""
 
-    def __init__(self, question: Question, start: Place, h: float, held: np.ndarray):
-        self.question, self.start, self.h, self.held = question, start, h, held
+    def __init__(self, question: Question, start: Place, h: float):
+        self.question, self.start, self.h = question, start, h
+        #: The rows that hold at the end of the increment; the others hold their rates.
+        self.held = question.layout.holonomic
         self.saddle = _saddle(question.sliding)
-        self.measure = Measure.of(question, start)
+        self.measure = Measure(question, start)
         self.rounding = self.measure.rounding
-        self.units = Units.of(start, self.measure.lengths)
-        self.touches = _TOUCHES * self.units.gaps + start.digits / 64
+        self.touches = _TOUCHES * self.measure.gaps + start.digits / 64
         #: The longest way, as a share of the lengths at work.
         self.way = self.damping = 0.0
         self.open = np.zeros(len(start.gap), dtype=bool)
@@ -206,15 +205,16 @@ class _Way:
             return None
         p, moved, w = place.problem, x - self.start.q, place.along - self.start.along
         off = np.where(self.held, place.R, p.A @ moved + h * p.b)
-        units, energy = self.units, self.units.energy(p, forces)
+        units, energy = self.measure, self.measure.energy(p, forces)
         if not self.way:
             # One share for the whole increment, so that forces and ways can be compared.
             ways = ((moved, units.moves), (w, units.slips[p.term]), (off, units.rows))
             self.way = max(largest(z / unit) for z, unit in ways)
             self.way = self.way if self.way > 10 * self.rounding else 1e-3
         # Lengths of ways and sizes of forces, so that all unknowns are of size one.
-        move, slip, row, gap = (self.way * unit for unit in units.all)
-        push, resist, hold, press = (energy / unit for unit in units.all)
+        every = units.moves, units.slips, units.rows, units.gaps
+        move, slip, row, gap = (self.way * unit for unit in every)
+        push, resist, hold, press = (energy / unit for unit in every)
         limit = p.size * h ** (-p.power)
         pressed = question.rubs >= 0
         contact = question.rubs[pressed]
@@ -430,7 +430,7 @@ class _Saddle:
     def solve(
         self,
         p: Problem,
-        units: Units,
+        units: Measure,
         bends: list[np.ndarray],
         turn: np.ndarray,
         give: np.ndarray,

@@ -226,7 +226,7 @@ class Strides:
         return measure.far(short.q - here.q) > far / 2
 
     def _measure(self, place: Place) -> Measure:
-        return Measure.of(self.question, place)
+        return Measure(self.question, place)
 
     def _after(self, here: State, stride: _Stride) -> State:
         """Return the state at the end of a stride, with the energies that it took and was given."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -13,60 +14,60 @@ from stationary.solve.sliding.problem.question import Place, Question
 _ROUNDING, _STILL = 1e-12, 1e-14
 
 
-@dataclass(frozen=True)
 class Measure:
-    """How long moves are.
+    """How long moves at a place are, and ways of friction terms, constraints and contacts.
+
+    A force that matters is an energy over a way that matters: so metres and radians come to the
+    same.
 
     Attributes
     ----------
-    lengths : ndarray
+    moves : ndarray
         A move of each coordinate that matters.
     rounding : float
         What is less than this share of them is none.
     """
 
-    lengths: np.ndarray
-    rounding: float
-
-    @classmethod
-    def of(cls, question: Question, place: Place) -> Measure:
-        """Return the measure of a question at a place, where coordinates have their last digits."""
-        lengths = question.lengths(place)
-        digits = float(np.max(np.spacing(np.abs(place.q)) / lengths, initial=0.0))
-        return cls(lengths, max(_ROUNDING, 4 * digits))
+    def __init__(self, question: Question, place: Place):
+        self.place, self.moves = place, question.lengths(place)
+        digits = float(np.max(np.spacing(np.abs(place.q)) / self.moves, initial=0.0))
+        self.rounding = max(_ROUNDING, 4 * digits)
 
     def far(self, move: np.ndarray) -> float:
         """Return how far a move goes, as a share of the lengths."""
-        return float(np.max(np.abs(move) / self.lengths, initial=0.0))
+        return float(np.max(np.abs(move) / self.moves, initial=0.0))
 
+    def _most(self, rows: Any) -> np.ndarray:
+        return np.asarray(abs(rows) @ self.moves).ravel()
 
-@dataclass(frozen=True)
-class Units:
-    """A way that matters: of each coordinate, friction term, constraint and contact.
+    def _ways(self, rows: Any) -> np.ndarray:
+        # A row that nothing changes here is measured by the others.
+        way = self._most(rows)
+        return np.where(way > 0, way, way.max(initial=0.0) or 1.0)
 
-    A force that matters is an energy over it: so metres and radians come to the same.
-    """
+    def _of_terms(self, ways: np.ndarray) -> np.ndarray:
+        p = self.place.problem
+        return np.maximum.reduceat(ways, p.starts) if p.terms else ways
 
-    moves: np.ndarray
-    slips: np.ndarray
-    rows: np.ndarray
-    gaps: np.ndarray
+    @cached_property
+    def slips(self) -> np.ndarray:
+        """A way of each friction term that matters."""
+        return self._of_terms(self._ways(self.place.problem.B))
 
-    @classmethod
-    def of(cls, place: Place, lengths: np.ndarray) -> Units:
-        """Return the ways of a place where coordinates move by their lengths."""
-        p, ways = place.problem, []
-        for rows in (p.B, p.A, place.normals):
-            way = np.asarray(abs(rows) @ lengths).ravel()
-            # A row that nothing changes here is measured by the others.
-            ways.append(np.where(way > 0, way, way.max(initial=0.0) or 1.0))
-        slips = np.maximum.reduceat(ways[0], p.starts) if p.terms else ways[0]
-        return cls(lengths, slips, *ways[1:])
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """A way of each constraint that matters."""
+        return self._ways(self.place.problem.A)
+
+    @cached_property
+    def gaps(self) -> np.ndarray:
+        """A way of each contact that matters."""
+        return self._ways(self.place.normals)
 
     @property
-    def all(self) -> tuple[np.ndarray, ...]:
-        """The ways of coordinates, friction terms, constraints and contacts."""
-        return self.moves, self.slips, self.rows, self.gaps
+    def rests(self) -> np.ndarray:
+        """A way of each friction term that is none, by rounding."""
+        return max(_STILL, 1e-2 * self.rounding) * self._of_terms(self._most(self.place.problem.B))
 
     def energy(self, p: Problem, forces: tuple[np.ndarray, ...]) -> float:
         """Return the size of the energies at work, by forces known so far."""
@@ -78,11 +79,3 @@ class Units:
         )  # fmt: skip
         energy = max(largest(x) for x in parts)
         return energy or largest(p.size * self.slips ** (p.power + 1)) or 1.0
-
-
-def rests(place: Place, measure: Measure) -> np.ndarray:
-    """Return for each friction term a way that is none, by rounding."""
-    p = place.problem
-    rows = np.asarray(abs(p.B) @ measure.lengths).ravel()
-    none = max(_STILL, 1e-2 * measure.rounding) * rows
-    return np.maximum.reduceat(none, p.starts) if p.terms else none[:0]
