@@ -276,56 +276,32 @@ def several(answer: Answer) -> bool:
     follows = p.follows is not None and np.any(p.follows & stuck)
     if not p.dense or follows or not stuck.any():
         return False
-    columns = _holding(answer)[1]
+    # Forces act on what rubs, and those of what holds are in units in which they do as much.
+    B, A, G = (x / p.levers for x in p.matrices)
+    columns = np.vstack([B[stuck[p.term]], A, G[answer.working]]).T
     sizes = np.linalg.norm(columns, axis=0)
     columns = columns / np.where(sizes > 0, sizes, 1.0)
     return rank_of(columns, _DEPENDENT) < columns.shape[1]
 
 
-def _holding(answer: Answer) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the rates of what sticks, what the forces that hold and stick do, and their units.
-
-    Forces act on what rubs, and those of what holds are in units in which they do as much.
-    """
-    p = answer.problem
-    B, A, G = (x / p.levers for x in p.matrices)
-    held = np.flatnonzero((answer.stuck & (p.size > 0))[p.term])
-    holds = np.vstack([A, G[answer.working]])
-    sizes = np.linalg.norm(holds, axis=1)
-    sizes = np.where(sizes > 0, sizes, 1.0)
-    columns = np.hstack([B[held].T, -(holds / sizes[:, None]).T])
-    return held, columns, np.append(np.ones(len(held)), 1 / sizes)
-
-
 def roomiest(answer: Answer) -> tuple[Answer, float]:
     """Share the forces of what holds and sticks so that the fullest friction has most room left.
 
-    Return them and that room, as a share of its limit: below zero no forces hold the mode.
+    Return them and that room, as a share of its limit: below zero no forces hold the mode. What may
+    grow most before something slides is as far from that as can be.
     """
-    p = answer.problem
-    held, columns, units = _holding(answer)
-    y = answer.y.copy()
-    y[held] = 0.0
+    p, working = answer.problem, answer.working
+    held, rates = p.among(answer.stuck & (p.size > 0))
+    held = replace(held, G=p.matrices[2][working], g=p.g[working], known=p.levers, viscous=None)
+    y, mu = answer.y.copy(), np.zeros(len(p.g))
+    y[rates] = 0.0
     push = p.f - p.matrices[0].T @ y - (answer.damping[1] if answer.damping else 0.0)
-    many, pushing = columns.shape[1], int(answer.working.sum())
-    cones = Cones(many + 1)
-    cones.cost[many] = 1.0
-    cones.zero(np.hstack([columns, np.zeros((p.n, 1))]), push / p.levers / p.force)
-    cones.least(-np.eye(many + 1)[many - pushing : many], np.zeros(pushing))
-    for k in np.flatnonzero(answer.stuck & (p.size > 0)):
-        width = int(p.widths[k])
-        rows = np.zeros((width + 1, many + 1))
-        rows[0, many] = -p.size[k] / p.force
-        rows[1:, np.searchsorted(held, p.starts[k] + np.arange(width))] = -np.eye(width)
-        cones.add(rows, np.zeros(width + 1), cones.package.SecondOrderConeT(width + 1))
-    solution = cones.solve()
-    if not solution.solved:
+    most = resting(replace(held, f=push))
+    if most.end not in (End.SOLVED, End.UNBOUNDED) or not most.static > 0:
         return answer, -np.inf
-    x = solution.x
-    y[held], lam, mu = np.split(x[:many] * units * p.force, [len(held), len(held) + len(p.b)])
-    presses = np.zeros(len(p.g))
-    presses[answer.working] = mu
-    return replace(answer, y=y, lam=lam, mu=presses), float(1 - x[many])
+    share = 1 / most.static if np.isfinite(most.static) else 1.0
+    y[rates], mu[working] = share * most.y, share * most.mu
+    return replace(answer, y=y, lam=share * most.lam, mu=mu), float(1 - 1 / most.static)
 
 
 def balanced(problem: Problem, cone: np.ndarray, ahead: np.ndarray | None = None) -> Strength:

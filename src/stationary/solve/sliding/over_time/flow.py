@@ -214,7 +214,7 @@ class AbstractFlow(ABC, Generic[P]):
 
         None where they do not: where they grow without bound they do so by and by.
         """
-        rate, low, high = self.phase.last_rate(t, x), t, t + _STRAIGHT * self.scale
+        rate, high = self.phase.last_rate(t, x), t + _STRAIGHT * self.scale
 
         def off(at: float) -> float:
             try:
@@ -227,14 +227,10 @@ class AbstractFlow(ABC, Generic[P]):
         if not max(far, fast) * self.scale < _SUDDEN:
             # What is as fast is at the end of its reach.
             return None
-        finest = max(4 * np.finfo(float).eps * max(abs(low), abs(high)), 1e-300)
-        while high - low > finest:
-            middle = (low + high) / 2
-            if off(middle) < far / 2:
-                low = middle
-            else:
-                high = middle
-        return self._short_of(low, t) if off(high) > off(low) + far / 2 else None
+        finest = max(4 * np.finfo(float).eps * max(abs(t), abs(high)), 1e-300)
+        low = located(lambda at: far / 2 - off(at), t, high, finest)
+        leaps = off(low + 2 * finest) > off(low) + far / 2
+        return self._short_of(low, t) if leaps else None
 
     def _short_of(self, leap: float, first: float) -> float:
         """Return a time before a leap: at the last one rounding decides on which side of it."""

@@ -351,7 +351,7 @@ class Question:
         short = curved & (shares <= _NEXT_TO_NONE * shares.max(initial=0.0))
         return np.where(short, shares.max(initial=0.0) * np.where(curved, bend, 0.0), tied)
 
-    def digits(self, rows: Any, t: float, q: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    def digits(self, rows: Any, t: float, q: np.ndarray, rate: Any = 0.0) -> np.ndarray:
         """Return by how much rows with these gradients and rates may be off by rounding."""
         size = np.abs(q) if self._scales is None else np.maximum(np.abs(q), self._scales.length)
         return _DIGITS * (abs(rows) @ np.spacing(size) + np.spacing(abs(t)) * np.abs(rate))
