@@ -90,11 +90,11 @@ class Strides:
         self.guess: Answer | None = None
         self.v = np.zeros(0)
         #: Whether changes are located; what sticks, slides and touches, where that is known, and
-        #: what did before the latest change; when it changes next; whether it has just changed.
+        #: what did before the latest change; whether it has just changed.
         self.locates = step is None and question.system.size <= _SMALL
         self.mode: Mode | None = None
         self.left: Mode | None = None
-        self.aim, self.fresh = np.inf, self.locates
+        self.fresh = self.locates
         #: When another way of following it ended, until it shows whether something changed then.
         self.taken_over: float | None = None
         #: Whether a mode has just become clear, so that another way may lead on.
@@ -106,7 +106,7 @@ class Strides:
         outcome, _ = solved(self.question, place)
         near = outcome.answer if outcome.word in ("moves", "sticks") else None
         soon = self._soon(t, q) if near is None else None
-        far = soon is None or self._measure(soon.place).far(soon.q - q) > _CLOSE
+        far = soon is None or Measure(self.question, soon.place).far(soon.q - q) > _CLOSE
         if outcome.word == "accelerates" and far:
             # A start that nothing holds is not even close to a rest.
             raise Ended(status_of(self.question, place, "accelerates", outcome), outcome, place)
@@ -128,7 +128,7 @@ class Strides:
         self.here, self.guess, self.v, self.yields = here, here.answer, here.v, False
         if ended and self.locates and here.answer is not None:
             self.left, self.taken_over = self._mode(here), here.t
-            self.mode, self.aim, self.fresh = None, np.inf, True
+            self.mode, self.fresh = None, True
 
     def latest(self) -> State | None:
         """Return where it is."""
@@ -141,17 +141,19 @@ class Strides:
             length = self._length(here.t, min(until, self.question.known.after(here.t)[0]))
             try:
                 stride = self._stride(here, length, self.v, self.guess)
+                change = self._turns(here, length, stride)
+                if change is not None and change > here.t + 2 * _SHORTEST * self.whole:
+                    stride = self._stride(here, change - here.t, self.v, self.guess)
+                    change = None if stride is None else change
+                elif change is not None:
+                    stride = None
             except Failed as why:
                 self._cut(length, why)
                 continue
-            change = None
-            if stride is not None and self._turns(here, length, stride):
-                change, stride = self._arrived(here), None
             if stride is not None:
                 self.enter(self._after(here, stride))
-                change = self._located()
             if stride is not None or change is not None:
-                end = self.here
+                end, change = self.here, self._noted(change)
                 return Stretch(here.t, end.t, lambda t: [end] * len(t), change)
 
     def _cut(self, length: float, why: Failed) -> None:
@@ -176,9 +178,7 @@ class Strides:
         if self.fresh:
             return min(_HAIR * self.whole, ahead - t)
         h = min(self.h, self.step or self.whole / 10)
-        left = min(ahead, self.aim) - t
-        parts = max(1.0, np.ceil(left / h - 1e-9))
-        return left / parts
+        return (ahead - t) / max(1.0, np.ceil((ahead - t) / h - 1e-9))
 
     def _stride(
         self, here: State, length: float, v: np.ndarray, guess: Answer | None
@@ -194,7 +194,7 @@ class Strides:
             return _Stride(whole, (whole,))
         half = stable(question, t, length / 2, q, (whole.q - q) / length, whole.answer)
         rest = stable(question, half.t, length / 2, half.q, (half.q - q) / half.step, half.answer)
-        error = self._measure(whole.place).far(rest.q - whole.q)
+        error = Measure(self.question, whole.place).far(rest.q - whole.q)
         if error > self.coarse:
             if length < _SHORTEST * self.whole:
                 raise Failed("too far")
@@ -209,7 +209,7 @@ class Strides:
 
     def _leaps(self, here: State, step: Increment) -> bool:
         """Tell whether it goes as far in almost no time: a rest far away that inertia leads to."""
-        measure = self._measure(step.place)
+        measure = Measure(self.question, step.place)
         far = measure.far(step.q - here.q)
         p = step.answer.problem
         damped = np.any(p.power > 0) or not self.question.system.dissipation.is_zero
@@ -224,9 +224,6 @@ class Strides:
             # From where it is no way leads there.
             return True
         return measure.far(short.q - here.q) > far / 2
-
-    def _measure(self, place: Place) -> Measure:
-        return Measure(self.question, place)
 
     def _after(self, here: State, stride: _Stride) -> State:
         """Return the state at the end of a stride, with the energies that it took and was given."""
@@ -292,23 +289,21 @@ class Strides:
 
     # -- changes ----------------------------------------------------------------------------------
 
-    def _turns(self, here: State, length: float, stride: _Stride) -> bool:
-        """Aim at the time where something starts or stops to slide or to touch, if it does."""
-        if self.mode is None or self.aim < np.inf:
-            return False
+    def _turns(self, here: State, length: float, stride: _Stride | None) -> float | None:
+        """Return when something starts or stops to slide or to touch on a stride, if it does."""
+        if self.mode is None or stride is None:
+            return None
         end = stride.pieces[-1]
         same = all(self._mode(piece) == self.mode for piece in (*stride.pieces, stride.whole))
         if same and not self._turned(end.t, end.q, (end.q - here.q) / length, end.answer):
-            return False
+            return None
         if self._too_many(here.t):
             self.locates, self.mode = False, None
-            return False
-        low = located(
+            return None
+        return here.t + located(
             lambda h: 1.0 if not h or (h < length and self._keeps(here, h)) else -1.0,
             0.0, length, _SHORTEST * self.whole,
         )  # fmt: skip
-        self.aim = here.t + low
-        return True
 
     def _keeps(self, here: State, length: float) -> bool:
         """Tell whether nothing changes over an increment, nor in a moment after it."""
@@ -341,18 +336,12 @@ class Strides:
         crowd = known > 2 and t - self.events[-3] < 1000 * _HAIR * self.whole
         return crowd or known >= _MANY or (known >= _SOME and known > 2 * _MANY * done)
 
-    def _arrived(self, here: State) -> float | None:
-        """Tell when it changes, if that is here."""
-        if here.t < self.aim - 2 * _SHORTEST * self.whole:
-            return None
-        self.left, self.mode, self.aim, self.fresh = self.mode, None, np.inf, True
-        return here.t
-
-    def _located(self) -> float | None:
-        """Tell when it changed, if a change is reached; note what is new behind one."""
-        fresh, self.fresh = self.fresh, False
-        change = self._arrived(self.here)
-        if change is None and self.mode is None and self.locates:
+    def _noted(self, change: float | None) -> float | None:
+        """Note a change, or what is new behind one; return when it changed."""
+        fresh, self.fresh = self.fresh, change is not None
+        if change is not None:
+            self.left, self.mode = self.mode, None
+        elif self.mode is None and self.locates:
             mode = self._mode(self.here)
             # What starts too slowly to be seen in a hair is seen after a whole step.
             self.mode = None if fresh and mode == self.left else mode
@@ -377,7 +366,7 @@ class Strides:
         for share in _AHEAD:
             moment = share * self.whole
             ahead = q + moment * here.v
-            if self._measure(here.place).far(ahead - q) < _NEAR:
+            if Measure(self.question, here.place).far(ahead - q) < _NEAR:
                 there = solved(question, question.at(t + moment, ahead, viscous=True))
                 if there[0].word in ("jammed", "accelerates"):
                     break
@@ -386,7 +375,7 @@ class Strides:
         end = there if there[0].word == "jammed" else None
         for share in _AHEAD:
             soon = q + share * self.whole * here.v
-            near = share == _AHEAD[0] or self._measure(here.place).far(soon - q) < _NEAR
+            near = share == _AHEAD[0] or Measure(self.question, here.place).far(soon - q) < _NEAR
             if end is None and here.answer is not None and near:
                 end = ending(question, t, q, soon, here.answer)
         known = failed.outcome is not None and failed.outcome.word in ("accelerates", "jammed")
@@ -394,8 +383,8 @@ class Strides:
             end = there
         outcome, place = end or ((failed.outcome, failed.place) if known else (None, None))
         if outcome is not None and place is not None:
-            ray, moved = outcome.ray, self._measure(here.place).far(here.v * self.whole) > _CLOSE
-            if moved and outcome.stiffness and ray is not None:
+            ray, far = outcome.ray, Measure(question, here.place).far(here.v * self.whole)
+            if far > _CLOSE and outcome.stiffness and ray is not None:
                 # It runs away the way it went.
                 outcome = replace(outcome, ray=-ray if ray @ here.v < 0 else ray)
             return Ended(status_of(question, place, outcome.word, outcome), outcome, place)
