@@ -146,7 +146,10 @@ def onto(
             return q
         if len(R):
             C = stacked(question.mended(t, q, A), *rows[1:])
-        q = q + least_move(C, violations)
+        move = least_move(C, violations)
+        q = q + move
+        if stuck is None and question.near(move):
+            break
     return q if stuck is None else None
 
 

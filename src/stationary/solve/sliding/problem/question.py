@@ -351,6 +351,10 @@ class Question:
         short = curved & (shares <= _NEXT_TO_NONE * shares.max(initial=0.0))
         return np.where(short, shares.max(initial=0.0) * np.where(curved, bend, 0.0), tied)
 
+    def near(self, move: np.ndarray) -> bool:
+        """Tell whether a move is known to be so short that its square is rounding."""
+        return self._lengths is not None and bool(np.all(abs(move) <= _TOUCHING * self._lengths))
+
     def digits(self, rows: Any, t: float, q: np.ndarray, rate: Any = 0.0) -> np.ndarray:
         """Return by how much rows with these gradients and rates may be off by rounding."""
         size = np.abs(q) if self._scales is None else np.maximum(np.abs(q), self._scales.length)
