@@ -44,6 +44,12 @@ def answers(seed: int, units):
     words = [str(rest.stability), str(lin.stability), rest.inertia, signs]
     rates = np.asarray(lin.eigenvalues, dtype=complex)
     numbers = [rest.q / units, rates[np.lexsort(np.round([np.real(rates), np.imag(rates)], 6))]]
+    try:
+        tones = st.modes(system, at=rest)
+        words += [tones.gyroscopic, tones.damped, tones.freedoms]
+        numbers += [tones.squares]
+    except st.DerivationError as refused:
+        words += [str(refused).split("\n")[0]]
     if seed == 5:
         branch = st.continuation(system, parameter=mu, span=(-0.1, 0.1), start=rest).branches[0]
         words += [branch.unstable.tolist()]

@@ -18,7 +18,7 @@ from scipy.linalg import lapack, qr, solve_triangular, svd
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from stationary.derive.elimination_order import saddle_order
-from stationary.solve.factors import DenseFactors, SparseFactors, in_order, order_of
+from stationary.solve.factors import DenseFactors, SparseFactors, diagonal_scale, in_order, order_of
 
 # Up to this many unknowns dense factorizations are faster.
 DENSE_UP_TO = 100
@@ -32,9 +32,6 @@ _RANK = 1e-9
 
 # The same by the squares of sparse factors, and what keeps these from breaking off.
 _RANK_SPARSE, _TRACE = 1e-11, 1e-13
-
-# So many times rows and columns of a square matrix are brought to one size together.
-_EVEN = 6
 
 # A direction whose stiffness is this small beside the stiffness of its coordinates has none that
 # could be told from rounding: steps do not divide by less.
@@ -245,13 +242,8 @@ def share_of(part: Any, whole: Any) -> float:
     what pushes metres is not compared with what turns radians.
     """
     sizes = abs(sparse.csr_matrix(whole))
-    sizes = sizes.maximum(sizes.T)
-    scale = sparse.eye(sizes.shape[0], format="csr")
-    for _ in range(_EVEN if sizes.nnz else 0):
-        # The unit of a row is also that of its column: halfway each time.
-        largest = np.sqrt((scale @ sizes @ scale).max(axis=1).toarray().ravel())
-        scale = scale @ sparse.diags(1 / np.where(largest > 0, largest, 1.0))
-    return float(abs(scale @ sparse.csr_matrix(part) @ scale).max()) if part.nnz else 0.0
+    own = sparse.diags(diagonal_scale(sizes.maximum(sizes.T)))
+    return float(abs(own @ sparse.csr_matrix(part) @ own).max()) if part.nnz else 0.0
 
 
 # -- saddle points --------------------------------------------------------------------------------
