@@ -82,6 +82,7 @@ def test_a_free_body_obeys_eulers_equations(method, seed):
     assert motion.residual["R"] < 1e-14
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("method", METHODS[:3], ids=lambda m: type(m).__name__)
 @pytest.mark.parametrize("tilt", [1e-100, 4e-15, 1e-8])
 def test_a_body_that_hardly_leans_turns_as_one_that_stands_upright(method, tilt):
@@ -95,6 +96,7 @@ def test_a_body_that_hardly_leans_turns_as_one_that_stands_upright(method, tilt)
     assert leaning.steps < 2 * upright.steps and leaning.digits > 8
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])
 def test_a_top_precesses_steadily(seed, unit):

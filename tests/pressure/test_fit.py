@@ -60,6 +60,7 @@ def test_a_push_has_no_clock(speed):
     np.testing.assert_allclose(fit.weights, loads, atol=1e-8)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("noise", [None, (1e-4, 1e-3)])
 @pytest.mark.parametrize("other", [1.0, 1e300, 1e-300])
 def test_motions_of_any_size_are_answered_or_refused_in_words(noise, other):

@@ -107,6 +107,7 @@ def test_evidence_is_as_small_where_a_motion_turns_a_corner():
     assert slide[y][4] == pytest.approx(1 - 0.05 * np.cos(angle), abs=1e-9)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("points", [4, 5, 201])
 @pytest.mark.parametrize("k", [0.0, 4.0])
 def test_a_load_that_jumps_leaves_forces_unbalanced_and_is_told_at_its_time(k, points):

@@ -131,6 +131,7 @@ def test_the_power_is_that_of_a_conic_solver_given_the_problem_by_hand(seed):
     np.testing.assert_allclose(step.v, np.array(judge.x)[:n], atol=1e-5)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(300, 312))
 def test_random_mixtures_of_powers_agree_with_newton(seed):
     rng = np.random.default_rng(seed)

@@ -35,6 +35,7 @@ def implicit(n, times, values):
 VALUES = [{mg: 1.0, eta: a, v_x: b} for a, b in product((1.05, 1.5, 4.0, 30.0), (0.1, 1.0, 7.0))]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("values", VALUES, ids=lambda v: f"eta={v[eta]},v_x={v[v_x]}")
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_the_least_dissipation_is_equation_29_for_every_power(n, values):

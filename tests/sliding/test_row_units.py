@@ -77,6 +77,7 @@ def test_a_gap_may_be_written_with_any_factor(ask, c):
     assert step[y.dot] == pytest.approx(0, abs=1e-12) and step.unique is True
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("c", FACTORS)
 def test_limit_loads_do_not_depend_on_factors(c):
     found = st.limit_load(on_a_floor(c), load=P)
@@ -120,6 +121,7 @@ def test_forces_that_are_no_numbers_in_units_of_what_slips_are_refused(ask):
         ask(block)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("c", FACTORS)
 def test_a_tractrix_does_not_depend_on_factors(c):
     link = st.Constraint(c * (st.norm((x - st.t, y)) - 1), name="link")

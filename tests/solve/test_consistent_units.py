@@ -17,6 +17,7 @@ def rod(unit, shift, kind):
     return m + st.System(constraints=[st.Constraint(row, name="rod")])
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", ["length", "square"])
 @pytest.mark.parametrize("shift", [0.0, 1e6])
 @pytest.mark.parametrize("unit", UNITS)

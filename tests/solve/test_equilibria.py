@@ -100,6 +100,7 @@ def test_a_double_pendulum_has_four_equilibria_modulo_a_turn():
     assert [rest.inertia[1] for rest in sorted(found, key=lambda r: r.energy)] == [0, 1, 1, 2]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_all_roots_of_a_random_polynomial_are_found(seed):
     rng = np.random.default_rng(seed)

@@ -96,6 +96,7 @@ def test_regularized_friction_comes_out_right(sharpness):
         np.testing.assert_allclose(motion.y[-1, :2], expected, rtol=0, atol=1e-6)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("case", range(12))
 def test_no_wall_is_thin_enough_to_be_passed(case):
     # A wall higher than the energy throws back, whatever its width, its place, its shape, the units
@@ -237,6 +238,7 @@ def test_a_thin_well_is_not_jumped_over_where_steps_fail_in_it(method, place):
     assert motion[x][-1] - 10 == pytest.approx(gained, abs=3e-7)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("width", [1e-9, 1e-7, 1e-5])
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])
 def test_fixed_steps_in_short_pulses_are_refuted_by_no_last_digits_of_time(width, unit):

@@ -25,6 +25,7 @@ def hanging(links, length, shift=0.0):
     return r, st.System(potential=st.each(lambda p: G * p[1], r), constraints=held)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("start", ["horizontal", "random"])
 @pytest.mark.parametrize(
     ("links", "length", "shift"),

@@ -42,6 +42,7 @@ def test_what_lies_along_a_valley_has_its_own_sign_however_stiff_its_sides_are(s
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("stiff", 10.0 ** np.arange(2, 21, 2))
 def test_a_pendulum_on_a_rod_of_any_stiffness_falls_from_its_top_and_not_from_its_bottom(stiff):
     rod = st.System(
@@ -133,6 +134,7 @@ def test_links_next_to_level_tell_their_length_across_in_coordinates_of_their_ow
         assert st.statics(chain, start=start)[Y[2]] == pytest.approx(-3 * L)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("stiff", 10.0 ** np.arange(2, 21, 2))
 def test_a_slow_motion_that_is_fed_is_not_called_stable_beside_a_fast_one(stiff):
     # Over x − y a spring of any stiffness; over x + y one of stiffness one, and damping c.

@@ -159,6 +159,7 @@ def test_a_peak_is_met_wherever_it_is_stated(place, method):
     assert motion[x.dot][-1] == pytest.approx(1, abs=1e-9)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])
 @pytest.mark.parametrize("origin", [0.0, -3.0, 1000.0])
 def test_switches_and_peaks_are_met_in_every_unit_of_time(unit, origin):
@@ -299,6 +300,7 @@ def test_a_kink_in_a_coordinate_costs_no_accuracy(kind, method, atol):
     np.testing.assert_allclose(motion[x.dot], 0, rtol=0, atol=100 * atol)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("length", [1e-9, 1.0, 1e9])
 @pytest.mark.parametrize("origin", [0.0, 3.0])
 def test_a_kink_is_located_in_every_unit_of_length(length, origin):

@@ -54,6 +54,7 @@ def test_what_is_rounding_has_no_size_of_its_own():
     assert_state(motion, 0.03, ANDREWS_PUBLISHED, within=1e-8)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("method", ["auto", *METHODS], ids=str)
 @pytest.mark.parametrize("width", [1e-2, 1e-4, 1e-6])
 def test_a_narrow_band_in_the_way_takes_its_work(width, method):
