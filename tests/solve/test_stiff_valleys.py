@@ -146,3 +146,37 @@ def test_a_slow_motion_that_is_fed_is_not_called_stable_beside_a_fast_one(stiff)
         )
         rest, lin = st.statics(pair, kind="any"), st.linearize(pair, at={x: 0, y: 0})
         assert rest.stable in (c > 0, None) and lin.stability == rest.stability
+
+
+@pytest.mark.parametrize(("away", "stiff"), [(5e6, 1e9), (1e5, 1e12), (5e6, 1e12)])
+@pytest.mark.parametrize("begin", [0.3, 10.0])
+def test_a_soft_spring_far_from_the_origin_pulls_beside_a_stiff_one(begin, away, stiff):
+    # As on a map: last digits of the place are worth more of the stiff spring than all that pulls.
+    rope = stiff * (x - y - 1) ** 2 / 2 + (x - away) ** 2 - 3 * y
+    system, start = st.System(potential=rope), {x: away + begin + 1, y: away + begin}
+    # Last digits change the energy by k ulp², and the soft spring by as much over this way.
+    known = 100 * np.sqrt(stiff) * np.spacing(away)
+    rest = st.statics(system, start=start)
+    assert rest.stable and rest[x] - away == pytest.approx(1.5, abs=known)
+    rest = st.statics(system, start=start, kind="any", throw=False)
+    # Where its stiffness is not told from none, it is not told to rest somewhere else.
+    assert rest.status == "stalled" or rest[x] - away == pytest.approx(1.5, abs=known)
+
+
+@pytest.mark.parametrize("unit", [1.0, 3.7e9])
+def test_what_rests_is_found_where_it_rests(unit):
+    # A shallow truss with a small load across, and the middle between three magnets.
+    u, v = x / unit, y / unit
+    bars = [(st.sqrt((u - side) ** 2 + v**2) - np.sqrt(1.25)) ** 2 / 2 for side in (-1, 1)]
+    magnets = [
+        -0.15 / st.sqrt((u - np.cos(a)) ** 2 + (v - np.sin(a)) ** 2 + 0.04)
+        for a in 2 * np.pi * np.arange(3) / 3
+    ]
+    truss = st.System(potential=sum(bars) + 0.02 * v + 1e-3 * u)
+    first = st.statics(truss, start={x: 0, y: 0.5 * unit}, kind="any")
+    between = st.System(potential=(u**2 + v**2) / 4 + sum(magnets))
+    for system, place in ((truss, first.q), (between, np.zeros(2))):
+        for kind in ("any", "minimum"):
+            rest = st.statics(system, start=dict(zip((x, y), place)), kind=kind)
+            assert rest.stable and rest.steps < 60
+            assert rest.q == pytest.approx(place, abs=1e-12 * unit)

@@ -29,6 +29,9 @@ MOST_STEPS = 200
 # Steps that no longer improve anything, until the best of them is taken.
 _PATIENCE = 3
 
+# Steps after which it is looked whether all that is left is rounding.
+_LOST = (10, 50)
+
 # Shares of a step below which it leads nowhere.
 _CREEP = 1e-8
 
@@ -261,20 +264,28 @@ class Balancing:
     A step is shortened until the next one, with the same matrix, is shorter than it (Deuflhard,
     Newton Methods for Nonlinear Problems, section 3.3): that depends neither on the units of forces
     nor on where the forces are large. `whole` steps are not shortened: where the path follows a
-    narrow valley round a bend, as a ring that hardly slopes, they go across.
+    narrow valley round a bend, as a ring that hardly slopes, they go across. `lost` tells whether
+    what is left at a place is what its terms lose by rounding: where it begins at rest, no way to
+    there tells lengths by which more would be accepted.
     """
 
     lengths: np.ndarray
     accepted: Callable[[Place], float]
     reached: Callable[[np.ndarray, np.ndarray], bool]
     tick: Callable[[], None]
+    lost: Callable[[Place], bool] = lambda place: False
     whole: bool = False
 
-    @np.errstate(over="ignore", invalid="ignore")
     def run(self, place: Place) -> tuple[Place, Ending]:
         """Return where it ends, and how."""
+        place, ending = self._run(place)
+        stays = ending in (Ending.STALLED, Ending.TOO_MANY_STEPS)
+        return place, Ending.BALANCED if stays and self.lost(place) else ending
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def _run(self, place: Place) -> tuple[Place, Ending]:
         best, lowest, waited, start, reach = place, np.inf, 0, place.q, 0.0
-        for _ in range(MOST_STEPS):
+        for count in range(MOST_STEPS):
             self.tick()
             if not place.finite or not np.all(np.isfinite(place.H.data)):
                 return best, Ending.NOT_FINITE
@@ -284,6 +295,8 @@ class Balancing:
             slow = _SLOW * lowest < left < _STUCK * lowest
             best, lowest, waited = (place, left, 0) if left < lowest else (best, lowest, waited + 1)
             if left == 0.0 or (lowest <= 1.0 and waited >= _PATIENCE and not slow):
+                break
+            if lowest > 1.0 and count in _LOST and self.lost(best):
                 break
             linear = Linearized(place)
             d, change = linear.step(place.left, place.c)

@@ -22,7 +22,7 @@ from stationary.solve.continuation.corrector import (
     without,
 )
 from stationary.solve.continuation.equilibrium_curve import AbstractCurve
-from stationary.solve.continuation.roots import dip_of, root_of
+from stationary.solve.continuation.roots import common_roots, dip_of, root_of
 from stationary.solve.continuation.trails import Mark, Trail, distance, joined
 from stationary.solve.linear import null_rows
 from stationary.solve.newton import iterated
@@ -38,8 +38,14 @@ _TURN = 0.94
 # that leaves, or is left, with less than the second, computed by differences, is a mirrored one.
 _LEVEL, _SYMMETRIC = 1e-9, 1e-4
 
+# The part of a step by which it is looked beside a fold that lies in it.
+_BESIDE = 0.05
+
 # A direction in which the equations change by less than this has lost its rank: branches cross.
 _CROSSED = 1e-6
+
+# Steps by which a crossing that was found is brought onto its curve.
+_LAST = 2
 
 # Beyond this distance from the start steps grow with it, and there a branch has left for infinity.
 _WIDE, _AWAY = 4.0, 1e3
@@ -191,7 +197,11 @@ class Follower(AbstractCorrector):
         points = np.array(trail) * self.curve.scale
         # Exactly, where a limit of the span is meant; and what is zero but for its rounding.
         for edge in (*self.curve.span, 0.0):
-            points[np.abs(points[:, -1] - edge) <= self._digit(edge), -1] = edge
+            near = np.abs(points[:, -1] - edge) <= self._digit(edge)
+            for point in (points[i] for i in np.flatnonzero(near)):
+                exact = np.append(point[:-1], edge)
+                # Next to where forces have no bound they hang on these last digits.
+                point[-1] = edge if self.on_curve(exact / self.curve.scale) else point[-1]
         growing, unclear = np.array([(c[0], c[3]) for c in counts]).T
         return Trail(points, growing, unclear, status), side_branches
 
@@ -282,7 +292,8 @@ class Follower(AbstractCorrector):
         """Locate folds, branch points and Hopf points between two points of a branch.
 
         False if branches would have to cross between them and do not: the step has jumped from one
-        to another, as past the fold that a small imperfection makes of a pitchfork.
+        to another, as past the fold that a small imperfection makes of a pitchfork, or over a place
+        where forces have no bound.
         """
         length, at = self._inside(old, new, tangent)
         if length <= 0:
@@ -295,8 +306,14 @@ class Follower(AbstractCorrector):
                 return False
         elif tangent[-1] * ahead[-1] < 0 and max(slope_of(tangent), slope_of(ahead)) > _LEVEL:
             # A branch that stands upright goes neither way.
-            root = root_of(lambda s: self.tangent(at(s), tangent)[-1], length)
-            if root is not None:
+            if (root := root_of(lambda s: self.tangent(at(s), tangent)[-1], length)) is not None:
+                # What passes through zero is less beside it than at the end farther off.
+                beside = [self._softest(at(root + side * length)) for side in (-_BESIDE, _BESIDE)]
+                if max(beside) > self._softest(old if 2 * root > length else new):
+                    return False
+                if abs(after[0] - before[0]) > 1:
+                    # More than one mode at once: others fold there, too, and cross this one.
+                    self._branch_point(at(root), tangent, leaving)
                 self._note("fold", at(root))
         elif abs(after[0] - before[0]) > 1 and (index := self._passed(old, new)) is not None:
             # Two modes at once: the determinant touches zero and does not change its sign.
@@ -317,6 +334,12 @@ class Follower(AbstractCorrector):
                 point = at(root)
                 self._note("hopf", point, self.curve.growing(point)[2])
         return True
+
+    def _softest(self, z: np.ndarray) -> float:
+        """Return the least that equations change by where the parameter stays: none at a fold."""
+        _, J = self.curve.values(z)
+        finite = np.all(np.isfinite(J))
+        return float(np.linalg.svd(J[:, :-1], compute_uv=False)[-1]) if finite else np.inf
 
     def _tests(self, z: np.ndarray, tangent: np.ndarray, counts: Sequence) -> np.ndarray:
         """Return what changes its sign at a fold, at a branch point and at a Hopf point.
@@ -374,6 +397,9 @@ class Follower(AbstractCorrector):
         if inside is None:
             return False
         z = at(inside)
+        if which == 1 and self._lost(z) > 1:
+            # Two at one place are no two places.
+            return False
         middle, ahead = self.curve.growing(z), self.tangent(z, tangent)
         for one, other, way, ends in (
             (old, z, tangent, (counts[i - 1], middle)), (z, new, ahead, (middle, counts[i]))
@@ -419,15 +445,19 @@ class Follower(AbstractCorrector):
         if not self.on_curve(z) or np.linalg.svd(J, compute_uv=False)[-1] > _CROSSED:
             return False
         # The null space of J: one direction is the branch itself, the others leave it.
-        plane = null_rows(np.vstack([J, self.free]), _CROSSED, least=2)
-        crossing = self._crossing(z, J, plane, tangent) if len(plane) == 2 else None
-        if crossing is not None:
-            along, ways = crossing[0], [crossing[1]]
+        _, sizes, rows = np.linalg.svd(np.vstack([J, self.free]))
+        plane = rows[min(int(np.sum(sizes > _CROSSED)), len(z) - 2) :]
+        every = self._crossing(z, J, plane)
+        if every:
+            every.sort(key=lambda way: -abs(way @ tangent))
+            along, *ways = every
         else:
             along = plane.T @ (plane @ tangent)
             along /= np.linalg.norm(along)
             ways = without(plane, along)
-        kinds = [min(slope_of(way), slope_of(along)) < _SYMMETRIC for way in ways]
+        level = slope_of(along) < _SYMMETRIC
+        # Where all of them fold none is the mirror image of another.
+        kinds = [level is not (slope_of(way) < _SYMMETRIC) for way in ways]
         if self._note("pitchfork" if all(kinds) else "branch", z):
             for way in ways:
                 leaving += [(z, way), (z, -way)]
@@ -457,33 +487,35 @@ class Follower(AbstractCorrector):
         )  # fmt: skip
         there = both[:n]
         near = np.abs(there - z).max() < _LONGEST
-        return there if near and self.curve.missed(there) < 1e-9 else z
+        z = there if near and self.curve.missed(there) < 1e-9 else z
+        # Where several ranks are lost it is not found as exactly as forces balance.
+        for _ in range(_LAST):
+            F, J = self.curve.values(z)
+            u, sizes, rows = np.linalg.svd(J, full_matrices=False)
+            kept = sizes > _CROSSED
+            z = z - rows[kept].T @ ((u[:, kept].T @ F) / sizes[kept])
+        return z
 
-    def _crossing(self, z, J, plane: np.ndarray, tangent: np.ndarray):
-        """Return the tangents of the two branches that cross, that of this one first.
+    def _lost(self, z: np.ndarray) -> int:
+        """Return how many ranks are lost at the crossing next to a place."""
+        _, J = self.curve.values(self._polished(z))
+        return int(np.sum(np.linalg.svd(J, compute_uv=False) < _CROSSED))
 
-        They are the roots of ψ·F″[t, t] = 0 in the plane of null directions.
+    def _crossing(self, z, J, plane: np.ndarray) -> list[np.ndarray]:
+        """Return the tangents of the branches that cross, none where curvature does not tell them.
+
+        They are the roots of ψ·F″[t, t] = 0 in the space of null directions, for every ψ.
         """
-        free = len(self.free)
-        psi = null_rows(J.T, 0.0, least=1 + free)[0]
-        step = 1e-4
+        free, step = len(self.free), 1e-4
+        every_psi = null_rows(J.T, 0.0, least=len(plane) - 1 + free)[: len(plane) - 1]
         bends = []
-        for way in plane:
-            (_, up), (_, down) = (
-                self.curve.values(z + step * way),
-                self.curve.values(z - step * way),
-            )
-            bends.append(plane @ ((up - down).T @ psi) / (2 * step))
-        (low, high), axes = np.linalg.eigh((np.array(bends) + np.array(bends).T) / 2)
-        if not low < -1e-7 * abs(high) or not high > 1e-7 * abs(low):
-            return None
-        first, second = (
-            plane.T @ (np.sqrt(high) * axes[:, 0] + sign * np.sqrt(-low) * axes[:, 1])
-            for sign in (1, -1)
-        )
-        ways = [way / np.linalg.norm(way) for way in (first, second)]
-        ways.sort(key=lambda way: -abs(way @ tangent))
-        return ways
+        for psi in every_psi:
+            rows = [
+                plane @ ((self.curve.values(z + s)[1] - self.curve.values(z - s)[1]).T @ psi)
+                for s in step * plane
+            ]
+            bends.append((np.array(rows) + np.array(rows).T) / (4 * step))
+        return [plane.T @ way for way in common_roots(bends)]
 
     def _note(self, kind: str, w: np.ndarray, frequency: float | None = None) -> bool:
         n, scale = self.curve.n, self.curve.scale

@@ -14,8 +14,8 @@ from stationary.solve.newton import Ending, iterated
 # The first step, in the scaled variables.
 FIRST = 1e-3
 
-# Newton's steps inside a corrector.
-MOST_CORRECTIONS = 8
+# Newton's steps inside a corrector, and how short they are where they are exact.
+MOST_CORRECTIONS, _CLOSE = 8, 1e-9
 
 
 class AbstractCorrector(ABC):
@@ -53,13 +53,17 @@ class AbstractCorrector(ABC):
         left = np.vstack([J, tangent, self.free])
         return np.hstack([left, right])
 
-    def solved(self, J: np.ndarray, tangent: np.ndarray, known: np.ndarray) -> np.ndarray | None:
-        """Solve the bordered system, or return None where it is singular."""
-        K = self.bordered(J, tangent)
+    def solved(
+        self, J: np.ndarray, tangent: np.ndarray, known: np.ndarray, least: bool = False
+    ) -> np.ndarray | None:
+        """Solve the bordered system; where it is singular, return the least solution or None."""
+        K, known = self.bordered(J, tangent), np.append(known, np.zeros(len(self.free)))
         try:
-            solution = np.linalg.solve(K, np.append(known, np.zeros(len(self.free))))
+            solution = np.linalg.solve(K, known)
         except np.linalg.LinAlgError:
-            return None
+            if not least:
+                return None
+            solution = np.linalg.lstsq(K, known, rcond=1e-12)[0]
         return solution[: len(tangent)] if np.all(np.isfinite(solution)) else None
 
     def correct(self, z: np.ndarray, tangent: np.ndarray) -> tuple[np.ndarray, int] | None:
@@ -68,17 +72,22 @@ class AbstractCorrector(ABC):
 
         def step(z: np.ndarray) -> np.ndarray | None:
             F, J = self.curve.values(z)
-            if not np.all(np.isfinite(F)):
+            if not (np.all(np.isfinite(F)) and np.all(np.isfinite(J))):
                 return None
             # Border with the tangent: at a fold ∂F/∂(q, λ) is singular, the bordered matrix is not.
-            move = self.solved(J, tangent, -np.append(F, tangent @ (z - anchor)))
+            # Straight ahead of a point where several branches begin it may be.
+            move = self.solved(J, tangent, -np.append(F, tangent @ (z - anchor)), least=True)
             return None if move is None else z + move
 
-        z, count, ending = iterated(z, step, ended, most=MOST_CORRECTIONS)
-        if ending is Ending.TOO_MANY_STEPS:
-            good = self.on_curve(z)
-        else:
-            good = ending is Ending.BALANCED
+        sizes = [np.inf]
+
+        def settled(z: np.ndarray, move: np.ndarray) -> bool:
+            sizes.append(float(np.linalg.norm(move)))
+            # So near, Newton's steps become far shorter each time, or are rounding.
+            return ended(z, move) or sizes[-2] < _CLOSE and sizes[-1] > sizes[-2] / 4
+
+        z, count, ending = iterated(z, step, settled, most=MOST_CORRECTIONS)
+        good = ending is not Ending.STALLED and (sizes[-1] <= 1e-13 or self.on_curve(z))
         return (z, count) if good else None
 
     def on_curve(self, z: np.ndarray) -> bool:
@@ -88,6 +97,8 @@ class AbstractCorrector(ABC):
     def tangent(self, z: np.ndarray, before: np.ndarray | None) -> np.ndarray:
         """Return the unit tangent of the curve, in the direction of the one before."""
         _, J = self.curve.values(z)
+        if before is not None and not np.all(np.isfinite(J)):
+            return before
         if before is None:
             # At a branch point there is a plane of directions: take that of the parameter.
             plane = null_rows(np.vstack([J, self.free]), 1e-9, least=1)

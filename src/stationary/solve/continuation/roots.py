@@ -1,4 +1,4 @@
-"""Where a function passes through zero along a step, once or twice."""
+"""Where functions are zero: along a step, once or twice, and quadratic ones together."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import numpy as np
 
 # A dip that is not this deep, beside the ends of its step, is rounding of one that touches zero.
 _DEEP = 1e-11
+
+# Roots of quadratic forms: those whose slopes tell less than this do not stand alone; starts.
+_ALONE, _STARTS, _STEPS = 1e-4, 60, 40
 
 # How exactly a dip is looked for, beside the step: by the third it is where parabolas lead.
 _NEAR = 1e-7
@@ -38,3 +41,40 @@ def dip_of(f: Callable[[float], float], length: float) -> float | None:
         options={"xatol": _NEAR * length},
     )  # fmt: skip
     return float(lowest.x) if lowest.fun < -_DEEP * size else None
+
+
+def common_roots(forms: list[np.ndarray]) -> list[np.ndarray]:
+    """Return unit vectors at which quadratic forms are zero together, each up to its sign.
+
+    There are as many forms as the vectors have entries, less one. None where some root does not
+    stand alone.
+    """
+    sizes = [float(np.abs(form).max()) for form in forms]
+    if not all(sizes):
+        return []
+    scaled = np.array([form / size for form, size in zip(forms, sizes)])
+    if len(scaled) == 1:
+        (low, high), axes = np.linalg.eigh(scaled[0])
+        if not low < -1e-7 * abs(high) or not high > 1e-7 * abs(low):
+            return []
+        ways = [np.sqrt(high) * axes[:, 0] + s * np.sqrt(-low) * axes[:, 1] for s in (1, -1)]
+        return [way / np.linalg.norm(way) for way in ways]
+    roots: list[np.ndarray] = []
+    for way in np.random.default_rng(9).standard_normal((_STARTS, scaled.shape[1])):
+        way = way / np.linalg.norm(way)
+        for _ in range(_STEPS):
+            way = way - np.linalg.lstsq(*_slopes(scaled, way), rcond=1e-12)[0]
+        slopes, left = _slopes(scaled, way)
+        if not np.abs(left).max() < 1e-9:
+            continue
+        if np.linalg.svd(slopes, compute_uv=False)[-1] < _ALONE:
+            return []
+        if all(min(np.abs(way - x).max(), np.abs(way + x).max()) > _ALONE for x in roots):
+            roots.append(way)
+    return roots
+
+
+def _slopes(forms: np.ndarray, way: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the slopes of quadratic forms and of the square of a vector, and what is left."""
+    slopes = np.vstack([2 * forms @ way, 2 * way])
+    return slopes, np.append(forms @ way @ way, way @ way - 1)

@@ -51,6 +51,9 @@ _FEW = 3
 # How far along a family another equilibrium is looked for, relative to the extent of a point.
 _MOVES = (1e-2, 1e-3)
 
+# How far from a point that rests nothing is on a slope, and half of that.
+_SLOPES = (2e-3, 1e-3)
+
 # Steps in which what lies across a valley is balanced.
 _MOST_RELAXATIONS = 12
 
@@ -111,6 +114,29 @@ class Examination(AbstractPoint):
                 return min(ends, key=lambda pair: pair[0])[1], level
             level[unclear == k] = not all(rise for rise, _ in ends)
         return None, level
+
+    @cached_property
+    def slopes(self) -> bool:
+        """Whether the energy falls to one side as fast as it rises to the other.
+
+        Beside forces of what is far stiffer, which last digits change by more, one along a weak way
+        is no force at all: this looks as far as nothing that rests is on a slope.
+        """
+        if self.lower is None:
+            return False
+        way = self.lower - self.q
+        way = way / np.abs(way / self.search.neighbourhood(self.q)).max()
+        falls = []
+        for size in _SLOPES:
+            places = [self.search.onto(self.q + x * way, self.active) for x in (size, -size)]
+            if any(place is None for place in places):
+                return False
+            ahead, behind = map(self._rise, places)
+            falls.append((behind - ahead) / size)
+            if abs(ahead + behind) > 0.5 * (behind - ahead) or behind - ahead < 16 * self._noise:
+                return False
+        # Of what rests, however flat, less than a quarter of a slope is left at half of a way.
+        return bool(falls[1] > 0.5 * falls[0])
 
     @cached_property
     def hidden(self) -> np.ndarray | None:

@@ -11,6 +11,7 @@ import scipy.sparse as sparse
 
 from stationary.lower.inputs import drives
 from stationary.lower.kernel import graph_of
+from stationary.lower.rounding import rounding
 from stationary.model.layout import name_of
 from stationary.model.system import System
 from stationary.result.equilibrium import Equilibrium
@@ -29,6 +30,9 @@ _MOST_DESCENTS = 10
 # Unbalanced forces and violations below this, relative to forces at work and to lengths of the
 # statement, are none.
 _ACCEPTED = 1e-10
+
+# So many of what terms lose by rounding is nothing.
+_ROUNDINGS = 16
 
 # Lengths within one array of coordinates differ by no more than this, up and down.
 _UNEVEN = 0.1
@@ -55,8 +59,9 @@ _UNITS, _STRAIGHT = 30, 1e-6
 # A mode this many times softer than its coordinates lies along a valley; one softer still is level.
 _VALLEY, _LEVEL = 1e-3, 1e-14
 
-# Coordinates without stiffness whose lengths are looked for one by one.
-_FEW = 8
+# Coordinates without stiffness whose lengths are looked for one by one; and places with other last
+# digits, at which it is seen what these make of forces.
+_FEW, _LOOKS = 8, 3
 
 
 def search_of(
@@ -181,7 +186,7 @@ class Search(AbstractAtRest):
         energies[good & bent] = (stiff * self.bend**2)[good & bent]
         energy = float(np.max(energies, initial=0.0))
         if good.all() and not bent.any():
-            energy = max(energy, self._along_valleys(q, stiff, force))
+            energy = max(energy, self._along_valleys(q, stiff))
         if not energy:
             rigid = np.sqrt(np.divide(1.0, stiff, out=np.zeros(len(q)), where=good))
             energy = self._turning(q, rigid) ** 2
@@ -195,7 +200,7 @@ class Search(AbstractAtRest):
         typical = float(np.median(moves[moves > 0])) if np.any(moves > 0) else 1.0
         return np.where(moves > 0, moves, typical)
 
-    def _along_valleys(self, q: np.ndarray, stiff: np.ndarray, force: np.ndarray) -> float:
+    def _along_valleys(self, q: np.ndarray, stiff: np.ndarray) -> float:
         """Return the energy at which every coordinate moves as far as its softest mode goes.
 
         Where springs couple coordinates, a mode may be many times softer than each of them. It goes
@@ -209,8 +214,7 @@ class Search(AbstractAtRest):
         soft = np.flatnonzero((np.abs(values) < _VALLEY) & (np.abs(values) > _LEVEL))
         if not len(soft):
             return 0.0
-        ways = np.abs(modes[:, soft].T @ (units * force * np.sign(self.forces(q)[0])))
-        far = float(np.max(ways / np.abs(values[soft])))
+        far = float(np.max(self._pulled(q, units[:, None] * modes[:, soft]) / np.abs(values[soft])))
         sizes = 10.0 ** np.arange(-_UNITS, _UNITS + 1.0)
         for k in () if far else soft:
             way = units * modes[:, k]
@@ -218,6 +222,17 @@ class Search(AbstractAtRest):
             some = np.flatnonzero(~(np.array(turned) < 0.3))
             far = max(far, float(sizes[some[0]])) if len(some) else far
         return far**2
+
+    def _pulled(self, q: np.ndarray, ways: np.ndarray) -> np.ndarray:
+        """Return the sizes of forces along some ways, zero where last digits make them.
+
+        What a stiff spring makes of its own last digits pulls nothing along a way that spares it.
+        """
+        rng, digits, force = np.random.default_rng(8), np.spacing(np.abs(q)), self.forces(q)[0]
+        near = [q + digits * rng.choice([-1.0, 1.0], len(q)) for _ in range(_LOOKS)]
+        lost = np.abs([(self.forces(place)[0] - force) @ ways for place in near]).max(axis=0)
+        pulls = np.abs(force @ ways)
+        return np.where(pulls > 64 * lost, pulls, 0.0)
 
     def _turning(self, q: np.ndarray, moves: np.ndarray) -> float:
         """Return how many times some moves make stiffness or gradients others; 0 where none do.
@@ -294,7 +309,7 @@ class Search(AbstractAtRest):
                 place, lam = better
                 seen = self.examined(place, lam, active)
             if self.kind == "any" or not self.descends:
-                return place, lam, status, seen
+                return place, lam, Ending.STALLED if seen.slopes else status, seen
             if self._gone(place, seen):
                 return place, lam, Ending.UNBOUNDED, seen
             if seen.lower is None:
@@ -377,7 +392,7 @@ class Search(AbstractAtRest):
         try:
             if not place.finite:
                 return q, place.lam, Ending.NOT_FINITE
-            balancing = Balancing(lengths, self.left_over, self.reached, tick)
+            balancing = Balancing(lengths, self.left_over, self.reached, tick, self._lost)
             if not self.descends:
                 there, ending = balancing.run(place.with_multipliers())
                 if ending in (Ending.TOO_MANY_STEPS, Ending.STALLED):
@@ -503,6 +518,18 @@ class Search(AbstractAtRest):
                 for x, y in pairs
             ]
         return max(float(x.max(initial=0.0)) for x in shares)
+
+    def _lost(self, place: Place) -> bool:
+        """Tell whether what is left next to the start is what its terms lose by rounding."""
+        at = [self.t, place.q, self.inputs(place.q), self.params]
+        # Far from its start a search may have come to where forces have only faded away.
+        near = place.finite and np.all(np.abs(place.q - self.start) <= self.metric)
+        lost = rounding(self.balance, "forces", at) if near else None
+        if lost is None:
+            return False
+        held = np.all(np.abs(place.c) <= self.small(place.q, place.A, _ACCEPTED))
+        lost = lost + np.finfo(float).eps * (abs(place.A).T @ np.abs(place.lam))
+        return bool(held and np.all(np.abs(place.left) <= _ROUNDINGS * lost))
 
     def lengths(self, q: np.ndarray) -> np.ndarray:
         """Return the lengths that a place is judged by: radii of what bends, or the way to it."""
