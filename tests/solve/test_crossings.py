@@ -38,10 +38,14 @@ def test_three_branches_cross_in_the_middle_of_three_magnets(turned, unit):
     assert all(b.status == "span" for b in diagram.branches)
 
 
-def test_a_square_column_gives_way_both_ways():
-    diagram = followed((1 - mu) * (x**2 + y**2) / 2 + (x**4 + y**4) / 4, 1.0)
+def test_a_square_column_gives_way_both_ways_and_does_not_swing():
+    # A third mode swings all the while: two that give way together are no Hopf point.
+    energy = (1 - mu) * (x**2 + y**2) / 2 + (x**4 + y**4) / 4 + 8 * z**2
+    column = st.System(kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2, potential=energy)
+    rest = st.statics(column, params={mu: 0.2})
+    diagram = st.continuation(column, parameter=mu, span=(0, 2), start=rest)
     assert [(s.kind, s.parameter) for s in diagram.special] == [("pitchfork", pytest.approx(1))]
-    assert ends(diagram, 1.0) == [(-1, 0), (0, -1), (0, 1), (1, 0)]
+    assert ends(diagram, 1.0) == [(-1, 0, 0), (0, -1, 0), (0, 1, 0), (1, 0, 0)]
 
 
 def test_seven_branches_cross_where_three_modes_meet():

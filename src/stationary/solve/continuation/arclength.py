@@ -51,8 +51,8 @@ _LAST = 2
 _WIDE, _AWAY = 4.0, 1e3
 
 # Points this near to one another are one: the parameter, and the place, which of folds is found
-# more exactly than of crossings.
-_SAME_VALUE, _SAME_PLACE = 1e-6, {"fold": 1e-6}
+# more exactly than of crossings. A branch that leaves one level folds there by last digits.
+_SAME_VALUE, _SAME_CROSSING, _SAME_FOLD, _LEAVES = 1e-6, 1e-4, 1e-6, 1e-5
 
 # The count of a corrector's steps that leaves the step as it is.
 _GOOD_CORRECTIONS = 3
@@ -321,7 +321,9 @@ class Follower(AbstractCorrector):
             if root is not None:
                 self._branch_point(at(root), tangent, leaving)
         swinging = min(before[2], after[2]) > 1e-3 * max(before[2], after[2], 1e-300)
-        if abs(after[0] - before[0]) == 2 and swinging and not crossed:
+        # Two modes that give way together without swinging are no Hopf point.
+        begins = abs(after[0] - before[0]) == 2 == abs(after[4] - before[4])
+        if begins and swinging and not crossed:
             if min(abs(before[1]), abs(after[1])) > 1e-9 * max(before[2], after[2]):
                 root = root_of(lambda s: self.curve.growing(at(s))[1], length)
             else:
@@ -521,7 +523,10 @@ class Follower(AbstractCorrector):
         n, scale = self.curve.n, self.curve.scale
         for known in self.marks:
             apart = np.abs(self.curve.kinematics.difference(known.z / scale, w))
-            if apart[-1] < _SAME_VALUE and apart[:n].max(initial=0.0) < _SAME_PLACE.get(kind, 1e-4):
+            near = _SAME_CROSSING
+            if kind == "fold":
+                near = _SAME_FOLD if known.kind == "fold" else _LEAVES
+            if apart[-1] < _SAME_VALUE and apart[:n].max(initial=0.0) < near:
                 return False
         self.marks.append(Mark(kind, w * scale, frequency))
         return True

@@ -85,13 +85,13 @@ class AbstractCurve(ABC):
             w = w + np.multiply.outer(turns, shared)
         return w + np.where(periods > 0, np.round((to - w) / whole), 0.0) * periods
 
-    def growing(self, w: np.ndarray) -> tuple[int, float, float, int]:
+    def growing(self, w: np.ndarray) -> tuple[int, float, float, int, int]:
         """Return the number of growing modes, rate and frequency of the fastest that swings.
 
-        Where the number changes by two, a Hopf point is looked for. Last comes the number of modes
-        whose rate is rounding.
+        Then come the number of modes whose rate is rounding, and that of those that grow as they
+        swing: where it changes by two, a Hopf point is looked for.
         """
-        return 0, -np.inf, 0.0, 0
+        return 0, -np.inf, 0.0, 0, 0
 
     def stiffnesses(self, w: np.ndarray) -> np.ndarray:
         """Return numbers that go through zero where branches meet two at a time."""
@@ -348,19 +348,19 @@ class EquilibriumCurve(AbstractCurve):
 
     # -- what the points tell ---------------------------------------------------------------------
 
-    def growing(self, w: np.ndarray) -> tuple[int, float, float, int]:
+    def growing(self, w: np.ndarray) -> tuple[int, float, float, int, int]:
         """Return the number of growing modes, rate and frequency of the fastest that swings.
 
-        Last comes the number of modes whose rate is rounding.
+        Then come the number of modes whose rate is rounding, and that of those that grow and swing.
         """
         rates, moved = self._rates(w)
-        unstable = int(np.sum(np.real(rates) > moved))
+        grows, swings = np.real(rates) > moved, np.abs(np.imag(rates)) > moved
         unclear = int(np.sum(np.abs(rates) <= moved))
-        swinging = rates[np.abs(np.imag(rates)) > moved]
-        if not len(swinging):
-            return unstable, -np.inf, 0.0, unclear
-        top = swinging[np.argmax(np.real(swinging))]
-        return unstable, float(top.real), float(abs(top.imag)), unclear
+        unstable, both = int(np.sum(grows)), int(np.sum(grows & swings))
+        if not np.any(swings):
+            return unstable, -np.inf, 0.0, unclear, both
+        top = rates[swings][np.argmax(np.real(rates[swings]))]
+        return unstable, float(top.real), float(abs(top.imag)), unclear, both
 
     def stable(self, z: np.ndarray) -> bool | None:
         """Tell whether a point is stable, as statics does; None where that is not decided."""

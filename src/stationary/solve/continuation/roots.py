@@ -9,8 +9,9 @@ import numpy as np
 # A dip that is not this deep, beside the ends of its step, is rounding of one that touches zero.
 _DEEP = 1e-11
 
-# Roots of quadratic forms: those whose slopes tell less than this do not stand alone; starts.
-_ALONE, _STARTS, _STEPS = 1e-4, 60, 40
+# Roots of quadratic forms whose entries are of order one: what is left of them is less than this;
+# those whose slopes tell less do not stand alone. Starts, and steps from each.
+_ZERO, _ALONE, _STARTS, _STEPS = 1e-9, 1e-4, 60, 40
 
 # How exactly a dip is looked for, beside the step: by the third it is where parabolas lead.
 _NEAR = 1e-7
@@ -65,7 +66,7 @@ def common_roots(forms: list[np.ndarray]) -> list[np.ndarray]:
         for _ in range(_STEPS):
             way = way - np.linalg.lstsq(*_slopes(scaled, way), rcond=1e-12)[0]
         slopes, left = _slopes(scaled, way)
-        if not np.abs(left).max() < 1e-9:
+        if not np.abs(left).max() < _ZERO:
             continue
         if np.linalg.svd(slopes, compute_uv=False)[-1] < _ALONE:
             return []
