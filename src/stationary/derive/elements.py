@@ -225,11 +225,11 @@ class Element:
             ca.SX(ca.vertcat(*x)) if x else ca.SX(0, 1) for x in (slip, size, power, rest)
         )
         self.slip_index = self._places_of([*statement.slips, *statement.rubs])
-        self._lower_speeds(statement, lower)
+        self._lower_speeds(statement)
         #: What resists these rates, for what bends with it.
         self.y = ca.SX.sym("y", self.slip.numel())
 
-    def _lower_speeds(self, statement: Statement, lower: Translator) -> None:
+    def _lower_speeds(self, statement: Statement) -> None:
         """Lower sizes of friction in motion: |v| is smooth where the sense of v is known."""
         #: The sense of each rate, +1 or −1, and the sizes with it.
         self.sense = ca.SX.sym("sense", self.slip.numel())
