@@ -265,6 +265,19 @@ def test_what_is_driven_beyond_its_reach_is_jammed_by_name(name):
     assert caught.value.solution.t[-1] == pytest.approx(end, abs=1e-3)
 
 
+@pytest.mark.parametrize("resists, spring", [
+    (st.Friction(1.0, on=(x, y)), 3 * (y - 0.2) ** 2), (st.Drag(1.0, 1, on=(x, y)), 0),
+])  # fmt: skip
+def test_what_is_driven_where_a_roof_meets_the_floor_is_jammed_by_name(resists, spring):
+    drive = st.Constraint(x - st.t, name="drive")
+    gaps = [st.Contact(1 - x - y, name="roof"), st.Contact(y, name="floor")]
+    bead = st.System(friction=[resists], potential=spring, constraints=[drive], contacts=gaps)
+    with pytest.raises(st.NoMotion) as caught:
+        st.quasistatics(bead, span=(0, 2), start={y: 0.2}, points=5)
+    assert caught.value.kind == "jammed" and caught.value.names == ("drive", "roof", "floor")
+    assert caught.value.solution.t[-1] == pytest.approx(1, abs=1e-6)
+
+
 @pytest.mark.parametrize("ask", [
     lambda arm, start, t: st.quasistatics(arm, span=(t, t + 1), start=start, points=5),
     lambda arm, start, t: st.minimum_power(arm, at=start, t=t),

@@ -180,8 +180,10 @@ def _(slide: Slide, *, ended: Reason | None = None, between: Sequence[float] = (
             slide.params, forces[k, count:], forces[k, :count], moves, span, travel, first,
         )  # fmt: skip
 
-    # What never moves is measured by how far springs would let it.
-    some = [state(k) for k in {0, len(t) // 2, len(t) - 1}]
+    # What never moves is measured by how far springs would let it; where it ends early forces may
+    # have grown without bound.
+    settled = max(len(t) - 1 - (ended is not None), 0)
+    some = [state(k) for k in {0, settled // 2, settled}]
     first = replace(state(0), travel=np.maximum(travel, deflections(some)))
     # A start from which nothing moves tells of no forces.
     if slide.success or len(slide.t) > 1:

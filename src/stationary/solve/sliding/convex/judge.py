@@ -128,7 +128,7 @@ def judged(problem: Problem, *, slow: bool = False, speed: float | None = None) 
     if end is End.UNBOUNDED:
         return Outcome("accelerates", ray=x[:n]) if _runs(problem, x[:n]) else Outcome("undecided")
     if end is End.INFEASIBLE:
-        return Outcome("jammed", rows=z[:rows], gaps=z[rows : rows + gaps])
+        return Outcome("jammed", rows=-z[:rows], gaps=z[rows : rows + gaps])
     if end is End.LOST:
         return Outcome(solution.word)
     v = x[:n] * speed
@@ -272,7 +272,7 @@ def several(answer: Answer) -> bool:
     Not where friction that sticks follows pressure.
     """
     p = answer.problem
-    stuck = answer.stuck & (p.size > 0)
+    stuck = _grips(answer)
     follows = p.follows is not None and np.any(p.follows & stuck)
     if not p.dense or follows or not stuck.any():
         return False
@@ -284,6 +284,12 @@ def several(answer: Answer) -> bool:
     return rank_of(columns, _DEPENDENT) < columns.shape[1]
 
 
+def _grips(answer: Answer) -> np.ndarray:
+    """Tell which terms hold what sticks: drag at rest resists with nothing."""
+    p = answer.problem
+    return answer.stuck & (p.size > 0) & (p.power == 0)
+
+
 def roomiest(answer: Answer) -> tuple[Answer, float]:
     """Share the forces of what holds and sticks so that the fullest friction has most room left.
 
@@ -291,7 +297,7 @@ def roomiest(answer: Answer) -> tuple[Answer, float]:
     grow most before something slides is as far from that as can be.
     """
     p, working = answer.problem, answer.working
-    held, rates = p.among(answer.stuck & (p.size > 0))
+    held, rates = p.among(_grips(answer))
     held = replace(held, G=p.matrices[2][working], g=p.g[working], known=p.levers, viscous=None)
     y, mu = answer.y.copy(), np.zeros(len(p.g))
     y[rates] = 0.0
