@@ -302,3 +302,32 @@ def test_what_sticks_at_a_contact_does_so_where_nothing_else_rubs(seed, unit):
         if np.abs(step.v - v).max() < 1e-9 * np.abs(v).max():
             assert step.modes["floor"] == "sticks"
             assert step.lam["floor"] == pytest.approx(unit * press, rel=1e-9)
+
+
+@pytest.mark.parametrize("length, force", [(1.0, 1.0), (1e-6, 1e-3)])
+def test_a_wall_takes_along_what_two_frictions_hold_together(length, force):
+    # Which of the two holds how much is open; that the wall comes is not.
+    held = [st.Friction(1.0 * force, on=x), st.Friction(0.5 * force, on=x)]
+    pulled = force / length * (x - 0.3 * length * st.sin(st.t)) ** 2
+    wall = st.Contact(x + length * (1 - st.t), name="wall")
+    block = st.System(potential=pulled, friction=held, contacts=[wall])
+    slide = st.quasistatics(block, span=(0, 3), points=7)
+    np.testing.assert_allclose(slide.events[0], [1.0], atol=1e-8)
+    np.testing.assert_allclose(slide[x] / length, np.maximum(slide.t - 1, 0), atol=1e-12)
+    assert slide.lost[-1] == pytest.approx(1.5 * 2 * force * length, rel=1e-9)
+
+
+@pytest.mark.parametrize("held, power", [([x, x + y], 1), ([(x, y)], 0.5)])
+def test_an_open_contact_takes_no_share_of_what_holds(held, power):
+    # At rest behind a spring, beside oil, several forces would do, but none where nothing presses.
+    friction = [st.Friction(1.0, on=on) for on in (*held, (x, y))]
+    pulled = (x - 2 * st.sin(st.t)) ** 2 + (y + st.sin(st.t)) ** 2 / 9
+    wall = st.Contact(y + 2, name="wall", friction=0.3, slip=x)
+    # Nor does what drags, be its slope at rest without bound.
+    drag = st.Drag(0.5, power, on=(x, y), name="drag")
+    body = st.System(potential=pulled, friction=[*friction, drag], contacts=[wall])
+    slide = st.quasistatics(body, span=(0, 3), points=7)
+    assert slide.status == "done" and slide.method == "events"
+    assert not slide.forces["wall"].any() and np.ptp(slide[x]) > 0.1
+    still = ~slide.v.any(axis=1)
+    assert still.sum() > 1 and np.abs(slide.forces["drag"][still]).max() < 1e-9

@@ -216,7 +216,12 @@ class ByBalance(AbstractPhase):
 
     def margin(self, look: Look, q: np.ndarray | None = None) -> float:
         """Return by how much the mode holds at a look, by whatever forces."""
-        return self.room(look)[1] if self.shares and look.margin < 0 else look.margin
+        if not self.shares or look.margin >= 0:
+            return look.margin
+        # What slides and what is open have margins that no sharing of forces changes.
+        numbers = self.numbers
+        rest = look.margins[np.append(numbers.stuck == 0, numbers.works == 0)]
+        return min(self.room(look)[1], float(rest.min(initial=np.inf)))
 
     def full(self, look: Look, answer: Answer) -> bool:
         """Tell whether forces that are shared are to be shared otherwise at a look."""

@@ -288,7 +288,11 @@ def equations_of(sliding: Sliding) -> Equations | None:
     law, off, margin, along, turns, wide = [], [], [ca.SX(_FAR)], [], [], []
     for k in range(terms):
         part, size, power = at.parts[k], at.limit(k, mu), powers[k]
-        plane = part.stop - part.start > 1
+        plane, held = part.stop - part.start > 1, stuck[k] != 0
+        if at.pressed[k] >= 0:
+            # What nothing presses holds nothing.
+            pressed = works[at.pressed[k]] != 0
+            held, size = ca.logic_and(held, pressed), ca.if_else(pressed, size, 0)
         r = ca.norm_2(w[part]) if plane else ca.fabs(w[part])
         if power.is_constant() and float(power) == 0:
             moves = ca.logic_and(stuck[k] == 0, size != 0)
@@ -302,12 +306,17 @@ def equations_of(sliding: Sliding) -> Equations | None:
                 along, turns, wide = [*along, rho], [*turns, turn], [*wide, k]
             margin.append(ca.if_else(moves, ahead / speed + 1e-11, _FAR))
             room = size * (1 + 1e-9) + 1e-13 * force - ca.norm_2(y[part])
-            margin.append(ca.if_else(stuck[k] * rooms != 0, room / force, _FAR))
+            margin.append(ca.if_else(ca.logic_and(held, rooms != 0), room / force, _FAR))
         else:
-            left, unit = y[part] - size * r ** (power - 1) * w[part], strength
-            left = ca.if_else(r > 0, left, y[part])
-        law.append(ca.if_else(stuck[k] != 0, w[part], left))
-        off.append(largest_of(ca.if_else(stuck[k] != 0, w[part] / speed, left / unit)))
+            # Drag that what sticks keeps at rest resists with nothing.
+            left, unit, slides = (
+                y[part] - size * r ** (power - 1) * w[part],
+                strength,
+                stuck[k] == 0,
+            )
+            left, held = ca.if_else(ca.logic_and(r > 0, slides), left, y[part]), ca.SX(0)
+        law.append(ca.if_else(held, w[part], left))
+        off.append(largest_of(ca.if_else(held, w[part] / speed, left / unit)))
     balance = at.unbalanced(y, lam, mu) - slope
     held = A @ v + at.b
     contacts = ca.if_else(works != 0, opening, mu)
