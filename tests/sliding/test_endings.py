@@ -284,6 +284,18 @@ def test_a_limit_that_falls_faster_than_the_spring_lets_go(floor, step):
     np.testing.assert_allclose(slide[x], 0, atol=1e-9)
 
 
+@pytest.mark.parametrize("width, points", [(5, 31), (10, 201), (20, 31)])
+def test_a_limit_that_falls_along_the_way_snaps_however_often_it_is_told(width, points):
+    # Behind a spring of 2 the place of t = x + limit / 2 turns back where the limit falls by 2.
+    limit = 1 - 0.9 * (1 + st.tanh(width * (x - 1))) / 2
+    block = st.System(potential=(x - st.t) ** 2, friction=[st.Friction(limit, on=x)])
+    error, slide = ended(block, span=(0, 3), start={x: 0}, points=points)
+    turns = 1 - np.arctanh(np.sqrt(1 - 2 / (0.45 * width))) / width
+    assert error.kind == "accelerates" and error.direction[x.dot] == 1
+    assert slide.t[-1] == pytest.approx(turns + float(limit.subs(x, turns)) / 2, abs=1e-5)
+    assert slide[x][-1] == pytest.approx(turns, abs=1e-3)
+
+
 def test_a_coefficient_that_falls_along_the_way_lets_go():
     def pressed(stiffness):
         floor = st.Contact(y, friction=0.2 + 0.3 * st.exp(-2 * x), slip=x, name="floor")

@@ -163,7 +163,9 @@ class AbstractPhase(ABC):
         try:
             look, tells = self.look(t, x[: self.n]), self.tells and not self.shares
         except Passed:
-            look, tells = self.latest, False
+            # Steps that were tried have looked ahead, maybe at what is beyond a leap.
+            before = [look for look in self.known if look.t <= t]
+            look, tells = max(before, key=lambda look: look.t, default=self.latest), False
         return self.told(look, t, x, tells)
 
     def told(self, look: Look, t: float, x: np.ndarray, tells: bool = False) -> State:

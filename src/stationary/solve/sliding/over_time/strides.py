@@ -97,6 +97,9 @@ class Strides:
         self.fresh = self.locates
         #: When another way of following it ended, until it shows whether something changed then.
         self.taken_over: float | None = None
+        #: Whether increments have told how fast it is: where another way of following it ended,
+        #: velocities may have grown without bound.
+        self.paced = True
         #: Whether a mode has just become clear, so that another way may lead on.
         self.yields = False
 
@@ -126,6 +129,7 @@ class Strides:
     def enter(self, here: State, ended: bool = False) -> None:
         """Go on from a state; from one where another way of following it `ended`, in its mode."""
         self.here, self.guess, self.v, self.yields = here, here.answer, here.v, False
+        self.paced = not ended
         if ended and self.locates and here.answer is not None:
             self.left, self.taken_over = self._mode(here), here.t
             self.mode, self.fresh = None, True
@@ -213,7 +217,8 @@ class Strides:
         far = measure.far(step.q - here.q)
         p = step.answer.problem
         damped = np.any(p.power > 0) or not self.question.system.dissipation.is_zero
-        if damped or far <= max(_LEAP, 10 * step.step * measure.far(here.v)):
+        pace = measure.far(here.v) if self.paced else 0.0
+        if damped or far <= max(_LEAP, 10 * step.step * pace):
             return False
         if step.step <= _AHEAD[0] * self.whole:
             return True
