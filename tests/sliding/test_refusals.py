@@ -22,9 +22,12 @@ def test_a_limit_load_is_asked_at_rest():
         st.limit_load(belt, load=k)
 
 
-def test_dissipation_that_feeds_a_motion_is_refused():
+@pytest.mark.parametrize(
+    "ask", [st.minimum_dissipation, lambda s: st.quasistatics(s, span=(0, 1), points=3)]
+)
+def test_dissipation_that_feeds_a_motion_is_refused(ask):
     with pytest.raises(st.DerivationError, match="not convex"):
-        st.minimum_dissipation(st.System(work=x, dissipation=-(x.dot**2)))
+        ask(st.System(work=x, dissipation=-(x.dot**2)))
 
 
 def test_drag_that_falls_with_speed_is_refused():

@@ -231,7 +231,7 @@ def _step(
         outcome, place = Outcome("moves", only), replace(place, problem=only.problem)
     else:
         outcome, place = solved(question, place, near)
-    _require_convex(place, outcome)
+    require_convex(place, outcome.answer and outcome.answer.v)
     if guess is None:
         outcome = compared(question, with_coefficients, outcome, motions)
     step = step_of(question, place, outcome)
@@ -240,12 +240,11 @@ def _step(
     return passed(step, "sliding", throw=throw)
 
 
-def _require_convex(place: Place, outcome: Outcome) -> None:
+def require_convex(place: Place, v: np.ndarray | None = None) -> None:
     """Refuse a dissipation that a motion makes smaller: its stationary point is no minimum."""
     if place.problem.viscous is None or not place.problem.dense:
         return
-    v = np.zeros(place.problem.n) if outcome.answer is None else outcome.answer.v
-    second = place.problem.viscous(v)[2].toarray()
+    second = place.problem.viscous(np.zeros(place.problem.n) if v is None else v)[2].toarray()
     values = np.linalg.eigvalsh((second + second.T) / 2)
     if values[0] < -1e-9 * max(np.abs(values).max(), 1e-300):
         raise DerivationError(

@@ -22,6 +22,7 @@ from stationary.solve.gate.early_end import Reason
 from stationary.solve.progress import Progress
 from stationary.solve.sliding.coulomb.modes import motions_at
 from stationary.solve.sliding.instant.least_power import (
+    require_convex,
     require_gradients,
     require_outside,
     require_potential,
@@ -134,6 +135,7 @@ def quasistatics(
         moved, q = float(np.abs(there - q).max()), there
     require_gradients(question, question.at(first, q))
     require_outside(question, question.at(first, q))
+    require_convex(question.at(first, q, viscous=True))
     _require_joined(question, question.at(first, q))
     grid = np.linspace(first, last, count(points, (first, last), system.size))
     run = _Run(question, grid, tolerance("rtol", rtol), step)
