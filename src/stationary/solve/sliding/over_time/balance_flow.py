@@ -69,7 +69,14 @@ class BalanceFlow(AbstractFlow[ByBalance]):
 
     def latest(self) -> State | None:
         """Return where it is; velocities without bound say which way alone."""
-        state = self.phase.state(self.t, self.x)
+        t, x = self.t, self.x
+        try:
+            self.phase.look(t, x[: self.n])
+        except Passed:
+            # Steps lead beyond where a rest is lost: back to what is in balance.
+            look = self.phase.before(t)
+            t, x = look.t, np.append(look.z[: self.n], x[self.n :])
+        state = self.phase.state(t, x)
         far = float(np.max(np.abs(state.v) * self.whole / self.lengths, initial=0.0))
         return replace(state, v=state.v * min(1.0, _FAST / max(far, _FAST)))
 

@@ -122,6 +122,14 @@ class AbstractPhase(ABC):
         """What is known of the latest time."""
         return self.known[-1]
 
+    def before(self, t: float) -> Look:
+        """What is known of the latest time up to one.
+
+        Steps that were tried have looked ahead, maybe at what is beyond a leap.
+        """
+        before = [look for look in self.known if look.t <= t]
+        return max(before, key=lambda look: look.t, default=self.latest)
+
     def recall(self, known: list[Look]) -> None:
         """Go back to where something was known, which leads on from there to the last digit."""
         self.known, self._seen = known, {}
@@ -163,9 +171,7 @@ class AbstractPhase(ABC):
         try:
             look, tells = self.look(t, x[: self.n]), self.tells and not self.shares
         except Passed:
-            # Steps that were tried have looked ahead, maybe at what is beyond a leap.
-            before = [look for look in self.known if look.t <= t]
-            look, tells = max(before, key=lambda look: look.t, default=self.latest), False
+            look, tells = self.before(t), False
         return self.told(look, t, x, tells)
 
     def told(self, look: Look, t: float, x: np.ndarray, tells: bool = False) -> State:
