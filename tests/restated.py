@@ -89,6 +89,21 @@ UNITS = {
 }
 
 
+def angles_of(plain: System) -> set[str]:
+    """Return the names of coordinates in a sine, and of those that are added to them."""
+    known = set(plain.coordinates)
+    every = [opened(e) for _, e in plain.expressions()]
+    angles = {c for e in every for f in e.atoms(*_ROUND) for c in f.free_symbols & known}
+    sums = [
+        {factor for term in total.args for factor in term.as_coeff_Mul()[1:] if factor in known}
+        for e in every
+        for total in e.atoms(sp.Add)
+    ]
+    while more := {c for several in sums if several & angles for c in several - angles}:
+        angles |= more
+    return {c.name for c in angles}
+
+
 class Restated:
     """One statement in other units."""
 
@@ -101,12 +116,7 @@ class Restated:
         self.units, self.old = units, system
         plain = written_out(system)
         names = {c.name for c in plain.coordinates}
-        angles = {
-            c.name
-            for _, e in plain.expressions()
-            for f in opened(e).atoms(*_ROUND)
-            for c in f.free_symbols & set(plain.coordinates)
-        }
+        angles = angles_of(plain)
         self.scale = np.array([1.0 if c.name in angles else units.L for c in plain.coordinates])
         self.shift = np.array(
             [0.0 if c.name in angles else units.origin for c in plain.coordinates]
@@ -315,12 +325,19 @@ VERBS = {
 
 def _own_length(system: Any, start: Any, result: Any) -> float:
     """Return how large lengths are in a question: those of its start and of its answer."""
-    places = [getattr(x, "q", 0.0) for x in (start, result)]
-    if isinstance(start, dict):
-        names = {c.name for c in system.coordinates}
-        places += [x for c, x in start.items() if getattr(c, "name", c) in names]
+    if not isinstance(system, System):
+        raise NotRestated
+    plain = written_out(system)
+    names = {c.name for c in plain.coordinates}
+    turned = angles_of(plain)
+    straight = np.array([c.name not in turned for c in plain.coordinates])
+    places = [x.q for x in (start, result) if hasattr(x, "q")]
     if isinstance(result, (list, tuple)):
         places += [e.q for e in result]
+    places = [np.asarray(q, dtype=float)[..., straight] for q in places]
+    if isinstance(start, dict):
+        given = {getattr(c, "name", c): x for c, x in start.items()}
+        places += [x for c, x in given.items() if c in names - turned]
     sizes = [float(np.abs(np.asarray(x, dtype=float)).max(initial=0.0)) for x in places]
     size = max(filter(np.isfinite, sizes), default=0.0)
     return min(size, 1.0) or 1.0

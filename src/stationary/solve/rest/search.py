@@ -505,12 +505,13 @@ class Search(AbstractAtRest):
         A, H = abs(place.A), abs(place.H)
         self.stiffest = np.maximum(self.stiffest, H @ self.metric / self.metric)
         at_work = np.abs(place.force) + A.T @ np.abs(place.lam) + H @ self.lengths(place.q)
-        force = _ACCEPTED * at_work + 64 * (
-            H @ tied_digits(place.A, np.spacing(np.abs(place.q)), self.metric)
-        )
-        # What one force loses by rounding reaches the others through the constraints.
+        digits = tied_digits(place.A, np.spacing(np.abs(place.q)), self.metric)
+        force = _ACCEPTED * at_work + 64 * (H @ digits)
+        # What one force loses by rounding, or turns by with its place, reaches the others through
+        # the constraints.
         work = float(np.max(at_work * self.metric, initial=0.0))
-        force = force + 64 * np.finfo(float).eps * work / self.metric
+        turned = np.max(digits / self.metric, initial=0.0) if len(place.c) else 0.0
+        force = force + 64 * max(np.finfo(float).eps, float(turned)) * work / self.metric
         pairs = (place.left, force), (place.c, self.small(place.q, place.A, _ACCEPTED))
         with np.errstate(over="ignore"):
             shares = [
