@@ -181,6 +181,30 @@ def test_steps_of_ropes_are_right_as_they_are_taken(monkeypatch):
     assert np.abs(motion[r][-1] - exact[r][-1]).max() < 1e-10
 
 
+def test_doubtful_steps_of_what_moves_freely_are_integrated_together(monkeypatch):
+    """To begin anew for each of them takes as long as a hundred."""
+    r = st.coordinates("r", shape=(12, 2))
+    rope = st.System(
+        kinetic=st.each(lambda v: (v[0] ** 2 + v[1] ** 2) / 2, r.dot),
+        potential=st.each(lambda p: 9.8 * p[1], r),
+        constraints=st.each(lambda a, b: st.norm(b - a) - 0.1, r[:-1], r[1:], name="link"),
+    )
+    begun, anew = [], gate.anew
+
+    def noted(ode, begin, *given):
+        begun.append(begin)
+        return anew(ode, begin, *given)
+
+    monkeypatch.setattr(gate, "anew", noted)
+    along = np.arange(12)
+    start = {
+        r: np.outer(0.1 * along, (1.0, 0.0)),
+        r.dot: np.outer(np.sin(5 * along / 12), (0.0, 3.0)),
+    }
+    motion = st.simulate(rope, span=(0, 1), start=start, method=st.BDF(), points=201)
+    assert motion.success and not begun
+
+
 @pytest.mark.parametrize("name", ["pendulum", "free", "driven", "rod", "skate"])
 def test_a_series_that_does_not_end_where_the_next_one_begins_is_refused(name, monkeypatch):
     """As Taylor's steps are taken again, the motion is the same to rounding."""

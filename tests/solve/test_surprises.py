@@ -224,3 +224,20 @@ def test_what_stays_where_it_is_while_others_move_takes_no_digits(unit, method):
     assert motion[r][-1] == pytest.approx(1.7 * unit, rel=1e-11)
     assert motion[theta][-1] == pytest.approx(20 * rate, rel=1e-11)
     assert motion.digits >= (13 if method == "auto" else 10)
+
+
+def test_what_symmetry_holds_still_is_measured_by_noise_that_knows_none():
+    """A parallelogram near its flat position, where last digits of one crank turn the coupler."""
+    a, b, c = st.coordinates("a b c")
+    linkage = st.System(
+        kinetic=(a.dot**2 + b.dot**2) / 6 + c.dot**2 / 2000,
+        potential=4.905 * (st.sin(a) + st.sin(b)),
+        constraints=[
+            st.cos(a) + 2 * st.cos(c) - 2 - st.cos(b),
+            st.sin(a) + 2 * st.sin(c) - st.sin(b),
+        ],
+    )
+    start = {a: -3.1527773350907542, b: -3.1527773350907444, c: -4.96e-15}
+    start |= {a.dot: -3.3024764349518327, b.dot: -3.3024764349547167, c.dot: 1.44e-12}
+    motion = st.simulate(linkage, span=(0, 0.01), start=start, method=st.Runge(), points=3)
+    assert motion.steps < 30

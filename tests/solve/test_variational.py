@@ -442,3 +442,15 @@ def test_a_wrong_step_of_a_discrete_action_is_refuted(unit, monkeypatch):
     with pytest.raises(st.DidNotConverge, match="cannot be trusted") as caught:
         st.simulate(fall, span=span, start={x: 5 * unit}, method=method)
     assert caught.value.status == "refuted"
+
+
+@pytest.mark.parametrize("speed", [1e-12, 1e-3])
+def test_what_hardly_moves_while_time_moves_its_constraint_is_not_singular(speed):
+    x, y = st.coordinates("x y")
+    rate, high, angle = 20.0, 0.05, 0.3
+    rod = st.Constraint(x**2 + (y - high * cos(rate * st.t)) ** 2 - 1)
+    shaken = st.particle(1.0, at=(x, y), gravity=G) + st.System(constraints=[rod])
+    start = {x: np.sin(angle), y: high - np.cos(angle)}
+    start |= {x.dot: speed * np.cos(angle), y.dot: speed * np.sin(angle)}
+    method = st.Variational(step=0.04 / rate)
+    assert st.simulate(shaken, span=(0, 1), start=start, method=method, points=21).success

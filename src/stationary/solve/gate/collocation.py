@@ -59,10 +59,12 @@ def continued(
     """
     t, y, ended = t.copy(), y.copy(), np.full_like(y, np.nan)
     rates, length, going = _rates(ode, t, y), until - t, np.arange(len(t))
-    for _ in range(_MOST_STEPS):
+    for k in range(_MOST_STEPS):
+        left = until[going] - t[going]
+        # What would not get there in the steps that remain is given up.
+        going, left = (x[length[going] * (_MOST_STEPS - k) >= left] for x in (going, left))
         if not len(going):
             break
-        left = until[going] - t[going]
         last = length[going] >= left
         h = np.where(last, left, length[going])
         allowed = tolerance[going]

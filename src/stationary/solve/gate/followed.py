@@ -37,9 +37,9 @@ _WAYS, _ROUNDING = 2, 16.0
 # Where more than this part of the steps is in doubt, all are.
 _OFTEN = 0.125
 
-# So many steps are integrated together, fewer one by one, and those one by one that are so much
-# longer than what moves fastest there.
-_SEVERAL, _STIFF = 4, 10.0
+# So many steps are integrated together, fewer one by one, and those that are so much longer than
+# what moves fastest there, of which so many powers tell, by a method for stiff ones.
+_SEVERAL, _STIFF, _POWERS = 4, 10.0, 8
 
 
 def followed(ode: Ode, begin: np.ndarray, piece: Piece) -> tuple[int, Finding] | None:
@@ -74,11 +74,14 @@ def followed(ode: Ode, begin: np.ndarray, piece: Piece) -> tuple[int, Finding] |
         allowed[some] += _rounding(ode, t, y, some)
         some = beyond(some)
     if len(some):
-        missed[some], stiff[some] = _settled(ode, t, y, some, missed[some], tolerance[some])
-        some = beyond(some)
-    if len(some):
-        other = partial(_anew, ode, t, stiff=stiff, known=(size, origin), tolerance=tolerance)
-        there = other(some, y[some])
+        other = partial(_anew, ode, t, stiff=stiff, known=(size, origin))
+        there = _together(ode, t, some, y[some], tolerance)
+        lost = some[_unknown(there)]
+        if len(lost):
+            missed[lost], stiff[lost] = _settled(ode, t, y, lost, missed[lost], tolerance[lost])
+            sure = _unknown(there) & np.all(np.abs(missed[some]) <= allowed[some], axis=1)
+            some, there = some[~sure], there[~sure]
+            there = other(some, y[some], there)
         off[some] = np.abs(y[some + 1] - there)
         # Where many steps lie between two nodes, and rates at these tell little, one tolerance at
         # the first may be more at the second.
@@ -87,7 +90,8 @@ def followed(ode: Ode, begin: np.ndarray, piece: Piece) -> tuple[int, Finding] |
         wrong = np.flatnonzero(~np.all(within, axis=1) & np.all(within | unclear, axis=1))
         some, there = some[wrong], there[wrong]
         for signs in (1.0, (-1.0) ** np.arange(y.shape[1])) if len(some) else ():
-            spread = np.abs(other(some, y[some] + signs * tolerance[some]) - there)
+            begun = y[some] + signs * tolerance[some]
+            spread = np.abs(other(some, begun, _together(ode, t, some, begun, tolerance)) - there)
             allowed[some] = np.maximum(allowed[some], _TOLERANCES * np.nan_to_num(spread))
     # It goes on from where it was, and ends where it says.
     off[0] = np.maximum(off[0], np.abs(y[0] - begin))
@@ -139,12 +143,25 @@ def _settled(
     h, middle = (t[some + 1] - t[some])[:, None, None], (y[some] + y[some + 1]) / 2
     slopes = at_states(ode.kernel.slopes, t[some] + h[:, 0, 0] / 2, middle, ode.p)
     slopes = h * slopes.reshape(-1, n, n).transpose(0, 2, 1)
-    stiff = (np.abs(slopes) * unit[:, None, :]).sum(axis=2) > _STIFF * unit
+    stiff = _fastest(slopes * unit[:, None, :] / unit[:, :, None]) > _STIFF
     try:
         missed = np.linalg.solve(np.eye(n) - slopes / 2, missed[:, :, None])[:, :, 0]
     except np.linalg.LinAlgError:
         pass
-    return missed, np.any(stiff, axis=1)
+    return missed, stiff
+
+
+def _fastest(matrices: np.ndarray) -> np.ndarray:
+    """Return about how large the largest eigenvalue of each of some matrices is."""
+    x = np.random.default_rng(0).normal(size=(*matrices.shape[:2], _WAYS))
+    grown = np.ones(len(x))
+    for k in range(_POWERS):
+        x = matrices @ x
+        length = np.linalg.norm(x, axis=(1, 2))
+        x /= np.maximum(length, 1e-300)[:, None, None]
+        # What is not along the fastest has faded by then; they turn, so that one says little.
+        grown *= length ** (k >= _POWERS // 2)
+    return grown ** (1 / (_POWERS - _POWERS // 2))
 
 
 class _Steps:
@@ -201,16 +218,25 @@ def _weights(t: np.ndarray, most: int) -> sparse.csr_array:
     return sparse.csr_array((means.ravel(), every.ravel(), rows), shape=(count - 1, count))
 
 
+def _together(
+    ode: Ode, t: np.ndarray, some: np.ndarray, y: np.ndarray, tolerance: np.ndarray
+) -> np.ndarray:
+    """Return where some steps end that begin with states, as far as that is quickly told."""
+    if len(some) < _SEVERAL:
+        return np.full_like(y, np.nan)
+    return continued(ode, t[some], t[some + 1], y, tolerance[some])
+
+
+def _unknown(there: np.ndarray) -> np.ndarray:
+    return ~np.all(np.isfinite(there), axis=1)
+
+
 def _anew(
-    ode: Ode, t: np.ndarray, some: np.ndarray, y: np.ndarray, *, stiff: np.ndarray,
-    known: tuple[np.ndarray, np.ndarray], tolerance: np.ndarray,
+    ode: Ode, t: np.ndarray, some: np.ndarray, y: np.ndarray, there: np.ndarray, *,
+    stiff: np.ndarray, known: tuple[np.ndarray, np.ndarray],
 ) -> np.ndarray:  # fmt: skip
-    """Return where some steps end that begin with states, by other methods than made them."""
-    ends, several = np.full_like(y, np.nan), np.flatnonzero(~stiff[some])
-    if len(several) >= _SEVERAL:
-        these = some[several]
-        ends[several] = continued(ode, t[these], t[these + 1], y[several], tolerance[these])
-    for i in np.flatnonzero(~np.all(np.isfinite(ends), axis=1)):
+    """Return where some steps end that begin with states, with those that are not known yet."""
+    for i in np.flatnonzero(_unknown(there)):
         begin, until = t[some[i] : some[i] + 2].tolist()
-        ends[i] = anew(ode, begin, y[i], until, known, bool(stiff[some[i]]))
-    return ends
+        there[i] = anew(ode, begin, y[i], until, known, bool(stiff[some[i]]))
+    return there

@@ -74,7 +74,7 @@ _OF_A_STEP, _OF_A_SPARSE_STEP = 0.01, 0.1
 _LEAST = 100 * np.finfo(float).eps, np.finfo(float).eps
 
 # What steps are compared with is allowed this part of the tolerances.
-_ANEW = 0.05
+_ANEW = 0.005
 
 # The shortest step, as a part of the way: a hundred last digits of time.
 _SHORTEST = 1e-14

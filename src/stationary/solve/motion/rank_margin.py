@@ -95,17 +95,19 @@ class Rows:
         q, v = states[:, :n], states[:, n : 2 * n]
         speed = (np.abs(v) / self.sizes).max(axis=1)
         soon = np.divide(_SOON, speed, out=np.zeros(count), where=speed > 0)
-        later, again = q + soon[:, None] * v, np.append(times, times + soon)
-        both = self._rows(again, np.vstack([q, later]), np.vstack([v, v]))
+        later = q + soon[:, None] * v
+        both = self._rows(np.append(times, times), np.vstack([q, later]), np.vstack([v, v]))
         A, turned = both[:count], (both[count:] - both[:count]) / _SOON
         length = np.linalg.norm([A, turned], axis=3).max(axis=0)[:, :, None]
         A, turned = (x / np.maximum(length, 1e-300) for x in (A, turned))
         squares = np.linalg.eigvalsh(A @ np.swapaxes(A, 1, 2))[:, -self.rank]
-        # Singular values change by no more than the norm of what changes them. That of many rows
-        # with few entries is far below the root of the sum of their squares.
-        sums = np.abs(turned).sum(axis=1).max(axis=1) * np.abs(turned).sum(axis=2).max(axis=1)
-        norm = np.minimum(np.linalg.norm(turned, axis=(1, 2)), np.sqrt(sums))
-        return np.sqrt(np.maximum(squares, 0.0)), speed * norm
+        rates = speed * _norms(turned)
+        if self.graph.driven and times[-1] > times[0]:
+            # Time turns rows where nothing moves, too.
+            soon = _SOON * (times[-1] - times[0])
+            later = self._rows(times + soon, q, v) / np.maximum(length, 1e-300)
+            rates += _norms(later - A) / soon
+        return np.sqrt(np.maximum(squares, 0.0)), rates
 
     def _rows(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the rows for moves by the sizes of the coordinates."""
@@ -123,6 +125,15 @@ class Rows:
             A = np.moveaxis(gradients.reshape(gradients.shape[0], count, n), 1, 0)
         A = A * self.sizes
         return np.where(np.isfinite(A), A, 0.0)
+
+
+def _norms(matrices: np.ndarray) -> np.ndarray:
+    """Return norms of some matrices, which singular values change by no more than.
+
+    That of many rows with few entries is far below the root of the sum of their squares.
+    """
+    sums = np.abs(matrices).sum(axis=1).max(axis=1) * np.abs(matrices).sum(axis=2).max(axis=1)
+    return np.minimum(np.linalg.norm(matrices, axis=(1, 2)), np.sqrt(sums))
 
 
 def rows_of(kernel: AbstractKernel, params: np.ndarray, t: float, state: State) -> Rows | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -218,6 +219,13 @@ def roots_by(kernel: AbstractKernel, p: np.ndarray, t: float, y: np.ndarray) -> 
     return np.where(roots > 0, roots, typical)
 
 
+@cache
+def _ways(count: int) -> np.ndarray:
+    """Return signs of changes: what is symmetric says nothing where all go the same way."""
+    k = np.arange(count + 1)
+    return (-1.0) ** np.array([0 * k, k, k // 2 + 1])
+
+
 def _rounding(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:
     """Return how much of the rates is rounding."""
     lost = np.zeros(len(y)) if ode.floor is None else ode.floor
@@ -226,8 +234,8 @@ def _rounding(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:
     # Last digits of time and state change the rates that follow from them; rows that depend on each
     # other leave more noise than that.
     digits, f = _DIGITS if ode.kernel.damped else _LAST_DIGITS, ode.f(t, y)
-    for sign in (-1.0, 1.0):
-        changed = ode.f(t + sign * np.spacing(abs(t)), y + sign * np.spacing(np.abs(y)))
+    for signs in _ways(len(y)):
+        changed = ode.f(t + signs[-1] * np.spacing(abs(t)), y + signs[:-1] * np.spacing(np.abs(y)))
         lost = np.maximum(lost, digits * np.abs(changed - f))
     if ode.kernel.rows:
         # What is held together shares its noise.
