@@ -454,3 +454,15 @@ def test_what_hardly_moves_while_time_moves_its_constraint_is_not_singular(speed
     start |= {x.dot: speed * np.cos(angle), y.dot: speed * np.sin(angle)}
     method = st.Variational(step=0.04 / rate)
     assert st.simulate(shaken, span=(0, 1), start=start, method=method, points=21).success
+
+
+def test_momenta_in_a_magnetic_field_are_rounded_as_their_places_are():
+    x, y = st.coordinates("x y")
+    far, step = 1e4, 0.01
+    charge = st.System(
+        kinetic=(x.dot**2 + y.dot**2) / 2 + 1.5 * ((x - far) * y.dot - (y - far) * x.dot)
+    )
+    start = {x: far, y: far, x.dot: 1.0}
+    motion = st.simulate(charge, span=(0, 2), start=start, method=st.Variational(step=step))
+    # It goes around a circle at 3 radians a second, and falls behind in proportion to h².
+    assert np.allclose(motion[x] - far, np.sin(3 * motion.t) / 3, atol=2 * step**2)

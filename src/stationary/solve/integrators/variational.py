@@ -145,8 +145,9 @@ def _sizes(ode: Ode, t: float, y: np.ndarray, length: float) -> np.ndarray:
     masses = np.abs(numeric(graph, "dynamics")(*arguments)[0].diagonal())
     roots = np.sqrt(np.where(masses > 0, masses, masses.max(initial=0.0) or 1.0))
     reach, pull = np.max(roots * np.abs(q), initial=0.0), 1.0
-    bent = abs(_stiffness(graph)(*arguments)) @ np.abs(q)
-    rounding = length * float(np.max(bent / roots, initial=0.0))
+    # Momenta depend on places, too, where something turns or is in a magnetic field.
+    bent, turned = (abs(slope) @ np.abs(q) for slope in _slopes(graph)(*arguments))
+    rounding = float(np.max((length * bent + turned) / roots, initial=0.0))
     if ode.kernel.rows:
         A = abs(numeric(graph, "constraints")(*arguments)[2]) @ sparse.diags(1 / roots)
         pull = max(float(A.max()), 1e-300)
@@ -156,13 +157,13 @@ def _sizes(ode: Ode, t: float, y: np.ndarray, length: float) -> np.ndarray:
 
 
 @lru_cache(maxsize=32)
-def _stiffness(graph: Graph) -> Callable[..., Any]:
-    """Return the slope of what pushes over places, sparse, as a function of arrays."""
+def _slopes(graph: Graph) -> Callable[..., Any]:
+    """Return slopes of pushes and of momenta over places, sparse, as a function of arrays."""
     symbols: Any = graph.momenta.sx_in() if graph.scalar else graph.momenta.mx_in()
     t, q, v, u, p = symbols
-    slope = ca.jacobian(graph.momenta(t, q, v, u, p)[1], q)
-    compiled = Numeric(ca.Function("stiffness", [t, q, v, u, p], [slope]), frozenset({0}))
-    return lambda *arguments: compiled(*arguments)[0]
+    momentum, push = graph.momenta(t, q, v, u, p)
+    slopes = [ca.jacobian(push, q), ca.jacobian(momentum, q)]
+    return Numeric(ca.Function("slopes", [t, q, v, u, p], slopes), frozenset({0, 1}))
 
 
 @lru_cache(maxsize=32)
