@@ -265,6 +265,12 @@ MESSAGES: Messages = {
             "  Expected coordinates, velocities, parameters, inputs and st.t.\n"
             "  Energies and loads depend on positions and velocities alone.",
         ),
+        "an angle is no length of a body in the plane": (
+            lambda: st.body(1, inertia=1, at=(x, theta1), angle=theta1),
+            "the angle 'theta1' of a body stands among the lengths of its position.\n"
+            "  Found at=(x, theta1), expected the place of its centre of mass alone.\n"
+            "  Leave 'theta1' out of at, as in at=(X, Y).",
+        ),
         "text is not an energy": (
             stated(kinetic="m*x.dot**2/2"),
             "the kinetic energy is not an expression.\n"

@@ -268,6 +268,16 @@ def test_an_entry_that_no_multiplier_has_is_refused_by_name(xy, key):
     assert "names: rod.\n  Name" in str(caught.value)
 
 
+def test_the_force_of_a_friction_is_no_multiplier(xy):
+    x, _ = xy
+    pulled = st.System(constraints=[x - st.t], friction=[st.Friction(1, on=x, name="rub")])
+    with pytest.raises(st.StatementError) as caught:
+        st.minimum_power(pulled).lam["rub"]
+    assert "friction 'rub' has no multiplier.\n  Constraints and contacts have one: R1.\n" in str(
+        caught.value
+    )
+
+
 def test_a_negative_rate_of_stabilization_is_refused():
     assert_says(
         st.StatementError,

@@ -274,6 +274,12 @@ def test_friction_at_a_point_is_refused_by_name_when_it_cannot_be_honoured():
     np.testing.assert_allclose(motion.field(u)([1.0], motion.t), 0, atol=1e-12)
 
 
+def test_what_needs_no_discretization_is_named_in_one_line():
+    with pytest.raises(st.StatementError) as caught:
+        st.discretize(st.System(kinetic=x.dot**2, name="bead"), elements=3)  # pyright: ignore[reportArgumentType]
+    assert "Found System: bead of 1 coordinate: x." in str(caught.value)
+
+
 def test_a_continuum_is_not_written_into_a_model_file():
     bar = st.Continuum(**BAR)
     for thing, what in ((bar, "a continuum"), (st.discretize(bar, elements=2), "a discretized")):

@@ -67,7 +67,7 @@ class DerivationError(StationaryError, ValueError):
     ...     print(error)
     the mass matrix is singular: no kinetic energy involves the velocity of 'x'.
       Expected an inertia for each of the 1 coordinates.
-      Give 'x' a mass, constrain it, or use quasistatics().
+      Give 'x' a mass, constrain it, or use quasistatics(); x.diff(st.t) is zero, x.dot is not.
     """
 
 

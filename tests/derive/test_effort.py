@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 
 import stationary as st
-from stationary.derive import effort
+from stationary.derive import effort, readable
 from stationary.derive.check import check
 from stationary.derive.effort import affordable, bounded, expanded, operations
 from stationary.derive.readable import tidy
@@ -91,6 +91,29 @@ def test_a_bound_is_spent_and_then_nothing_is_simplified():
         assert [tidy(long) == 1 for _ in range(5)] == [True, True, True, True, False]
     assert left.stopped
     assert tidy(long) == 1 and affordable(long, 1)
+
+
+def test_quotients_inside_each_other_are_not_taken_apart_without_end(monkeypatch):
+    x, takes = st.coordinates("x"), []
+    nested = x + 0
+    for _ in range(12):
+        nested = 1 / (1 + nested)
+    collected = readable._by_what_moves
+    monkeypatch.setattr(
+        readable, "_by_what_moves", lambda *given: takes.append(1) or collected(*given)
+    )
+    # Each was tidied with and without its denominator: two to the power of their number.
+    assert float(tidy(nested).subs(x, 0.3)) == pytest.approx(float(sp.S(nested).subs(x, 0.3)))
+    assert len(takes) < 2000
+
+
+@pytest.mark.parametrize("count", [8, 200])
+def test_of_many_roots_all_are_looked_at_where_they_are_defined(count):
+    # Each is undefined below zero; two hundred that are coupled are too long for algebra.
+    q = [st.coordinates(f"q{i}") for i in range(count)]
+    rows = sum(st.sqrt(c) * c.dot for c in q)
+    report = st.check(st.System(kinetic=sum(c.dot**2 for c in q) / 2 + rows**2))
+    assert report.passed and report.exhaustive == (count < 200)
 
 
 @pytest.mark.parametrize("power", [8, 300, 99999])

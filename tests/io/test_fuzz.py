@@ -226,6 +226,16 @@ def test_a_chain_of_definitions_without_end_is_refused():
         counted(st.load, chained(500, "sin({0}) + cos({0})"))
 
 
+def test_what_is_nested_too_deeply_for_algebra_is_checked_by_numbers():
+    model = st.load(chained(60, "{0}^2/4 + 1"))
+    with pytest.raises(st.DerivationError, match="nested too deeply to be read"):
+        model.ask("equations")
+    report = model.ask("check")
+    assert report.passed and not report.exhaustive
+    endless = st.load(chained(60, "{0}^2 + 1")).ask("check")
+    assert [finding.name for finding in endless] == ["finite"] and not endless.passed
+
+
 def test_a_chain_of_definitions_moves_and_is_not_written_out():
     model = st.load(chained(60, "sin({0}) + cos({0})"))
     motion = model.ask("simulate", span=(0, 1), points=3)

@@ -271,6 +271,16 @@ def test_a_velocity_by_another_name_is_guessed(name):
     assert f"'{name}' is not declared." in text and "Did you mean theta'," in text
 
 
+def test_functions_of_python_packages_are_called_by_their_names_alone():
+    text = said(POTENTIAL, "m*(1 - np.cos(theta))")
+    assert "Leave 'np.' out: functions stand alone" in text
+
+
+def test_a_model_is_asked_by_what_it_states():
+    with pytest.raises(st.StatementError, match=r"Pass what the file states, model\.system"):
+        st.statics(st.load(MODEL))
+
+
 @pytest.mark.parametrize(("uses", "told"), [("a", "defined by itself"), ("b", "not defined yet")])
 def test_definitions_that_go_round_or_come_too_late_are_named(uses, told):
     text = said("[start]", f'[definitions]\na = "{uses} + 1"\nb = "2*a"\n[start]')

@@ -33,10 +33,8 @@ CART = st.System(
 )
 BOB = st.particle(1.0, at=(x, theta), gravity=9.81) + st.rod((0, 0), (x, theta), 1.0)
 BLOCK = st.System(friction=[st.Friction(2.0, on=x, name="floor")], constraints=[x - st.t**2])
-ROD = st.discretize(
-    st.Continuum(kinetic=u.dot**2 / 2, potential=u.diff(X) ** 2 / 2, fixed={u.at(0): 0}),
-    elements=4,
-)
+BAR = st.Continuum(kinetic=u.dot**2 / 2, potential=u.diff(X) ** 2 / 2, fixed={u.at(0): 0})
+ROD = st.discretize(BAR, elements=4)
 ROPE = st.System(
     kinetic=st.each(lambda v: (v[0] ** 2 + v[1] ** 2) / 2, r.dot),
     potential=st.each(lambda p: 9.81 * p[1], r),
@@ -134,6 +132,11 @@ MAKE = {
     "forces": lambda: st.minimum_power(st.slider(points=FEET, weights=0.1)).forces,
     "slid": lambda: st.quasistatics(BLOCK, span=(0, 1), start={x: 0}, points=5).at(0.3),
     "proven": lambda: st.pressure_bounds(PART, of=PART.coordinates[2].dot, prove=1e-3),
+    "equations": lambda: st.equations(BOB),
+    "balance at rest": lambda: st.equations(BOB, principle="statics"),
+    "hamilton": lambda: st.hamilton(WELL + st.particle(1.0, at=(x, theta))),
+    "field equations": lambda: st.equations(BAR),
+    "check": lambda: st.check(BOB),
     "runs": lambda: st.sweep(st.statics, WELL, over={k: [1.0, 2.0]}, keep={"x": x}, start={x: 1}),
     "whole runs": lambda: st.sweep(
         st.statics, WELL, over={k: [1.0, 2.0]}, keep="whole", start={x: 1}
@@ -203,7 +206,16 @@ def test_a_copy_is_equal_and_prints_the_same(made, name, how):
     assert np.all(there == made[name])
     assert repr(there) == repr(made[name])
     # Mappings, lists and arrays have no hash.
-    unhashed = ("equilibria", "state", "multipliers", "shapes", "happened", "forces")
+    unhashed = (
+        "equilibria",
+        "state",
+        "multipliers",
+        "shapes",
+        "happened",
+        "forces",
+        "balance at rest",
+        "check",
+    )
     assert name in unhashed or hash(there) == hash(made[name])
 
 

@@ -60,6 +60,8 @@ def motion_answer(
     few = ends[: 2 * SHOWN] + energy_row
     note = "" if len(few) == len(ends) else f"{len(few)} of {len(ends)} quantities shown"
     head, *evidence = str(motion).splitlines()
+    # What would tell the digits is Python.
+    evidence = [line for line in evidence if "motion.digits" not in line]
     shown = [
         table(head, ("quantity", "first", "last", "least", "greatest"), few, note),
         "\n".join(evidence),

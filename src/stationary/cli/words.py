@@ -44,6 +44,7 @@ _RULES: list[tuple[str, Any]] = [
     (r"\b(pfaffian|constraints|contacts|loads)=\[…?\]", r"[[\1]]"),
     (r"name=…", "a name"),
     (r"st\.(parameters|coordinates|inputs)\([^)]*\)", r"[\1]"),
+    (r"; \S+\.diff\(st\.t\) is zero, \S+ is not", ""),
     (r"(?:stabilize|events|action|degree|elements|shapes)=\S+", "another value"),
     (r"The motion so far is in error\.solution", "What there is is written with -o"),
     (r"\bst\.", ""),

@@ -31,6 +31,12 @@ _STEP, _SAME = 1e-3, 1e-7
 def findings_by_numbers(system: System, losses: Rough) -> list[Finding]:
     """Return what the graph of a system shows at random states."""
     looks = _Looks(system, losses)
+    if not looks.states:
+        text = (
+            "energies and forces are not finite where they were looked at: they overflow, divide "
+            "by zero, or roots and logarithms are undefined"
+        )
+        return [Finding("finite", False, text, f"sampled at {states_of(10 * _STATES)}")]
     findings = [looks.symmetric(), looks.positive_definite(), looks.gradient()]
     findings += [looks.cyclic()] if system.size <= _LARGEST else []
     findings.append(looks.energy())
@@ -60,6 +66,8 @@ class _Looks:
             [*(random.uniform(-r, r, n) for r, n in zip(reach, sizes)), p]
             for _ in range(5 * _STATES)
         ]
+        # Of many roots and logarithms one is always undefined, unless everything is positive.
+        drawn += [[s[0], abs(s[1]), *s[2:]] for s in drawn]
         return [s for s in drawn if all(map(_finite, dynamics(*s)))][:_STATES]
 
     @property

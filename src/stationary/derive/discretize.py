@@ -130,7 +130,7 @@ def _require(continuum: Any, verb: str) -> None:
     if not isinstance(continuum, Continuum):
         raise StatementError(
             f"{verb} is asked about what is not a continuum.",
-            f"Found {type(continuum).__name__}: {str(continuum)[:60]}.",
+            f"Found {type(continuum).__name__}: {str(continuum).partition(chr(10))[0][:60]}.",
             "Pass an st.Continuum; a System needs no discretization.",
         )
 

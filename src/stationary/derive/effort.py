@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import wraps
 from itertools import islice
 from typing import Any
 
@@ -52,6 +53,19 @@ def bounded(operations: int = STEP) -> Iterator[Effort]:
         yield effort
     finally:
         _effort.reset(token)
+
+
+def bounded_in_all(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return the same work, bounded also where nothing around it bounds it."""
+
+    @wraps(work)
+    def bounded_work(e: Any) -> Any:
+        if _effort.get() is not None:
+            return work(e)
+        with bounded():
+            return work(e)
+
+    return bounded_work
 
 
 def affordable(e: sp.Expr, operations: int) -> bool:

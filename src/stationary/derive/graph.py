@@ -302,10 +302,13 @@ class Graph:
         if missing:
             more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
             named = ", ".join(f"'{name}'" for name in missing[:5]) + more
+            # Without any kinetic energy a derivative of SymPy's is likely to stand in its place.
+            also = f"; {missing[0]}.diff(st.t) is zero, {missing[0]}.dot is not"
+            also *= self.system.kinetic == 0
             raise DerivationError(
                 f"the mass matrix is singular: no kinetic energy involves the velocity of {named}.",
                 f"Expected an inertia for each of the {self.system.size} coordinates.",
-                f"Give '{missing[0]}' a mass, constrain it, or use quasistatics().",
+                f"Give '{missing[0]}' a mass, constrain it, or use quasistatics(){also}.",
             )
 
 

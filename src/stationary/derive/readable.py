@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import sympy as sp
 
-from stationary.derive.effort import LONGEST, affordable, is_long, operations
+from stationary.derive.effort import LONGEST, affordable, bounded_in_all, is_long, operations
 from stationary.model.graphs import nodes
 from stationary.model.symbols import Parameter
 from stationary.model.system import System
@@ -54,6 +54,7 @@ def title(what: str, name: str | None) -> str:
     return f"# {what}" + (" of " + re.sub(r"([\\`*$<#\[])", r"\\\1", name) if name else "")
 
 
+@bounded_in_all
 def tidy(e: Any) -> sp.Expr:
     """Return an equal expression that reads better, at a cost bounded by its size.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import mpmath
@@ -25,8 +26,13 @@ def sampled(expressions: Sequence[sp.Expr], count: int = STATES) -> Iterator[lis
     symbols = sorted(set().union(*(e.free_symbols for e in expressions)), key=str)
     function = compiled(symbols, expressions, "mpmath")
     random = np.random.default_rng(1)
-    for _ in range(5 * count):
-        state = random_state(symbols, random)
+    drawn = [random_state(symbols, random) for _ in range(5 * count)]
+    # Of many roots and logarithms one is always undefined, unless everything is positive.
+    signed = (Parameter, Velocity)
+    positive = (
+        [x if isinstance(s, signed) else abs(x) for s, x in zip(symbols, state)] for state in drawn
+    )
+    for state in chain(drawn, positive):
         values = _evaluated(function, state)
         if values is not None:
             yield values

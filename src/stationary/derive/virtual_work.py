@@ -51,6 +51,9 @@ def refuse(what: str, finding: str, remedy: str) -> NoReturn:
 # A mass matrix of more rows, however empty, is not read.
 _MOST = 1000
 
+# SymPy differentiates and simplifies by recursion, several calls a level; Python allows a thousand.
+_DEEPEST = 60
+
 
 def readable(system: System) -> System:
     """Return the system with repetitions and arrays written out, or say that it is too large."""
@@ -77,6 +80,14 @@ def readable(system: System) -> System:
                 f"expected at most {graphs.LARGE}.",
                 "Ask for numbers, as by st.simulate or st.statics; they need no such form.",
             )
+    deepest = max((graphs.levels(e) for _, e in system.expressions()), default=0)
+    if deepest > _DEEPEST:
+        raise TooLong(
+            "the statement is nested too deeply to be read.",
+            f"Found {deepest} levels of functions, sums and products inside each other, expected "
+            f"at most {_DEEPEST}.",
+            "Ask for numbers, as by st.simulate or st.statics; they need no such form.",
+        )
     if system.size > _MOST:
         raise TooLong(
             f"{system.name or 'the system'} is too large to be read.",

@@ -36,8 +36,16 @@ _ROOMS = (
     "result.fields", "result.motion", "result.multipliers", "result.pressure", "result.slide",
     "result.state", "result.statespace", "result.step", "result.touched", "result.quadrics",
     "result.weighed", "model.push", "result.speed_limit",
-    "many.design", "many.runs",
+    "many.design", "many.runs", "derive.findings",
 )  # fmt: skip
+
+# What is derived from a statement is derived from it again: its kind, where, how, and of what.
+_DERIVED = {
+    "Equations": ("lagrange", "equations", "system"),
+    "Variation": ("variation", "variation", "system"),
+    "Hamilton": ("hamilton", "hamilton", "system"),
+    "FieldEquations": ("field_equations", "field_equations", "continuum"),
+}
 
 _CONSTANTS = {
     "pi": sp.pi, "E": sp.E, "I": sp.I, "oo": sp.oo, "-oo": -sp.oo, "nan": sp.nan, "zoo": sp.zoo,
@@ -127,11 +135,13 @@ class Encoder:
             _, (system, *parts) = value.__reduce__()
             return {"kernel": self(system), "of": [self(p) for p in parts]}
         kind = type(value).__name__
+        if kind in _DERIVED and type(value).__module__.startswith("stationary.derive."):
+            return {"derived": kind, "of": self(getattr(value, _DERIVED[kind][2]))}
         if _kinds().get(kind) is not type(value):
             raise StatementError(
                 f"what is of the kind {kind} cannot be saved.",
-                "Found it inside the result; expected numbers, statements and results.",
-                "Save the motion, equilibrium or other result that st's functions return.",
+                "Expected numbers, statements, and what is calculated or derived from them.",
+                "Save a system, or the motion, equilibrium or other result of a question about it.",
             )
         if isinstance(value, dict):
             return {"is": kind, "dict": self(dict(value), name)}
@@ -254,6 +264,11 @@ class Decoder:
         if "kernel" in data:
             signature, *arguments = map(self, data["of"])
             return kernel_of(self(data["kernel"]), _laws(signature), *arguments)
+        if "derived" in data:
+            room, derive, _ = _DERIVED[data["derived"]]
+            statement = self(data["of"])
+            _require_no_text([statement])
+            return getattr(import_module(f"stationary.derive.{room}"), derive)(statement)
         kind = _kinds()[data["is"]]
         if "dict" in data and issubclass(kind, dict):
             return kind(self(data["dict"]))

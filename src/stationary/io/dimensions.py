@@ -110,13 +110,21 @@ class Dimensions:
                     f"terms of different dimensions {verb}.",
                     f"Found {_short(written[0][0])} in {text(written[0][1].dimension)} and "
                     f"{_short(e)} in {text(k.dimension)}.",
-                    "Check the units of the parameters in them.",
+                    self._advice(written[0][0], e),
                 )
         if written:
             return written[0][1]
         several = {k.dimension if k else None for e, k in known if not e.is_Number}
         one = several.pop() if len(several) == 1 else None
         return Known(one, False) if one is not None else None
+
+    def _advice(self, *several: Any) -> str:
+        """Return what to look at: the units of everything that has one."""
+        names = {s.name.removesuffix(".dot").partition("[")[0]
+                 for e in several for s in sp.S(e).free_symbols}  # fmt: skip
+        known = [f"{name} in {text(self.of[name].dimension)}" for name in sorted(names)
+                 if name in self.of and self.of[name].dimension != PLAIN]  # fmt: skip
+        return f"Check the units in it: {', '.join(known) or 'none is given'}."
 
     def _plain_inside(self, e: Any, inside: Known | None) -> None:
         bare = isinstance(e.args[0], Coordinate)
@@ -135,7 +143,7 @@ class Dimensions:
                 raise Mismatch(
                     f"a term of {what} is not {name}.",
                     f"Found {_short(part)} in {text(unit.dimension)}, expected {text(wanted)}.",
-                    "Check the units of the parameters in it.",
+                    self._advice(part),
                 )
 
     def expect_work(self, forces: Any, on: Any, what: str) -> None:
@@ -152,7 +160,7 @@ class Dimensions:
                         f"{what} times what it works on is no energy.",
                         f"Found {_short(part)} in {text(unit.dimension)} on {_short(place)} in "
                         f"{text(along.dimension)}, expected J together.",
-                        "Check the units of the parameters in it.",
+                        self._advice(part, place),
                     )
 
 

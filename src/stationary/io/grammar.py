@@ -246,6 +246,9 @@ class _Parser:
             "\u0307": "Write theta' or theta.dot for a velocity.",
             '"': "Write theta'' for nothing: accelerations cannot stand in a statement.",
         }
+        package = re.search(r"\b(np|numpy|math|sp|sympy|st)\Z", self.text[:at])
+        if character == "." and package:
+            remedies["."] = f"Leave '{package[1]}.' out: functions stand alone, as in cos(x)."
         shown = character if character.isprintable() else f"U+{ord(character):04X}"
         self.scope.complain(
             at, at + 1, f"'{shown}' cannot stand in an expression.",

@@ -23,6 +23,9 @@ from stationary.model.symbols import Coordinate, Input, Parameter, Velocity, rat
 RESERVED = {"t", "pi", "dot", *FUNCTIONS}
 _LISTED = 20
 
+#: Letters, digits and underscores that a name may have.
+LONGEST_NAME = 60
+
 
 @dataclass
 class Rows:
@@ -273,7 +276,7 @@ def _rate_of(name: str, declared: list[str]) -> str:
 def is_name(name: str) -> bool:
     """Tell whether something can be the name of a symbol."""
     letters = all(c.isalpha() or c.isdecimal() or c == "_" for c in name)
-    return 0 < len(name) <= 60 and letters and not name[0].isdecimal()
+    return 0 < len(name) <= LONGEST_NAME and letters and not name[0].isdecimal()
 
 
 def is_column(name: str) -> bool:

@@ -12,7 +12,7 @@ import sympy as sp
 
 from stationary.errors import StatementError, did_you_mean
 from stationary.io.grammar import parse
-from stationary.io.names import RESERVED, AbstractNames, Names, is_name
+from stationary.io.names import LONGEST_NAME, RESERVED, AbstractNames, Names, is_name
 from stationary.io.toml import Document, Path
 from stationary.model import units
 
@@ -236,7 +236,8 @@ class Reader:
         say = complain or self.document.complain_of_key
         if not is_name(name):
             say(path, f"'{name[:40]}' cannot name {kind}.",
-                "Names are letters, digits and underscores, and begin with a letter.",
+                "Names are letters, digits and underscores, begin with a letter, and have at most "
+                f"{LONGEST_NAME} of them.",
                 "Choose another name.")  # fmt: skip
         if name in RESERVED:
             say(path, f"'{name}' cannot name {kind}.", "It means something in expressions already.",

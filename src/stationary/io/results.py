@@ -27,7 +27,7 @@ def save_result(result: Any, path: Any) -> None:
     """Write a result: its arrays as variables, all else as text in one attribute."""
     if not is_result_file(path):
         raise StatementError(
-            f"a {type(result).__name__} cannot be written to '{path}'.",
+            f"a result of the kind {type(result).__name__} cannot be written to '{path}'.",
             f"Expected a name that ends in {' or '.join(ENDINGS)}.",
             'Give one, as in st.save(motion, "run.nc").',
         )

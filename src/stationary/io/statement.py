@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -84,9 +85,10 @@ def coordinates(reader: Reader, units: dict[str, str]) -> list[Any]:
             continue
         good = all(s.isdecimal() and 0 < len(s) < 8 and int(s) for s in sizes) and len(sizes) < 4
         shape = tuple(int(s) for s in sizes) if good else (0,)
-        if not 0 < int(np.prod(shape)) <= _MOST_COORDINATES:
+        if not 0 < math.prod(shape) <= _MOST_COORDINATES:
             complain(place, f"the shape of '{name}' is not one.",
-                     f"Found [{match[2] if match else ''}], expected one to three whole numbers.",
+                     f"Found [{match[2] if match else ''}], expected one to three whole numbers, "
+                     f"with a product of at most {_MOST_COORDINATES}.",
                      'Write it as in "r[100,2]".')  # fmt: skip
         places = np.arange(int(np.prod(shape))).reshape(shape)
         declared.append(Array(name, shape, places, 0))

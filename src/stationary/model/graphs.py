@@ -38,6 +38,14 @@ def written_out(e: sp.Basic) -> int:
     return sizes[e]
 
 
+def levels(e: sp.Basic) -> int:
+    """Return how deeply the parts of an expression are nested."""
+    depths: dict[sp.Basic, int] = {}
+    for node in nodes(e):
+        depths[node] = 1 + max((depths[a] for a in node.args), default=0)
+    return depths[e]
+
+
 def symbols_in(e: sp.Basic) -> set[sp.Symbol]:
     """Return the symbols of an expression."""
     if written_out(e) <= LARGE:

@@ -72,6 +72,12 @@ def body(m: Any, *, inertia: Any, at: Any, angle: Any, gravity: Any = 0, name: s
     0.05*phi.dot**2 + x.dot**2 + y.dot**2
     """
     turn = expression(angle, "the angle of a body")
+    if turn.is_Symbol and turn in (at if isinstance(at, (tuple, list)) else ()):
+        raise StatementError(
+            f"the angle '{turn}' of a body stands among the lengths of its position.",
+            f"Found at={at}, expected the place of its centre of mass alone.",
+            f"Leave '{turn}' out of at, as in at=(X, Y).",
+        )
     point = particle(m, at=at, gravity=gravity)
     spin = expression(inertia, "the inertia of a body") * rate(turn) ** 2 / 2
     drawn = Part("body", point.parts[0].points, angle=turn, name=name or None)

@@ -252,7 +252,8 @@ def _no_sum(system: System, other: Any) -> TypeError:
     name = f"'{system.name}'" if system.name else "a system"
     words = (
         f"{name} cannot be added to what is no system.",
-        f"Found {type(other).__name__}: {str(other)[:60]!r}; expected another system.",
+        f"Found {type(other).__name__}: {str(other).partition(chr(10))[0][:60]!r}; expected "
+        "another system.",
         "State energies, loads and constraints in an st.System of their own, and add that.",
     )
     return TypeError(say(*words))
@@ -262,13 +263,16 @@ def require(system: Any) -> None:
     """Refuse what is no system; a continuum becomes one first."""
     if isinstance(system, System):
         return
-    continuum = type(system).__name__ == "Continuum"
+    remedies = {
+        "Continuum": "Turn the continuum into one: st.discretize(continuum, elements=100).",
+        "Model": "Pass what the file states, model.system, or ask with all that the file says: "
+        'model.ask("statics").',
+    }
+    kind = type(system).__name__
     raise StatementError(
         "what is asked about is not a system.",
-        f"Found {type(system).__name__}: {str(system)[:60]}.",
-        "Turn the continuum into one: st.discretize(continuum, elements=100)."
-        if continuum
-        else "Pass an st.System, or a sum of parts.",
+        f"Found {kind}: {str(system).partition(chr(10))[0][:60]}.",
+        remedies.get(kind, "Pass an st.System, or a sum of parts."),
     )
 
 

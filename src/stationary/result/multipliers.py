@@ -63,6 +63,12 @@ class Multipliers(np.ndarray):
         """Return the entries of a constraint or a contact among all multipliers."""
         places = {r.name: r.places for r in self._rows}
         if name not in places:
+            if name in (f.name for f in self.layout.system.friction):
+                raise StatementError(
+                    f"friction '{name}' has no multiplier.",
+                    f"Constraints and contacts have one: {', '.join(places) or 'none is stated'}.",
+                    f"Ask for its force by name, as in motion.forces['{name}'].",
+                )
             raise StatementError(unknown("constraint", name, places))
         return places[name]
 
