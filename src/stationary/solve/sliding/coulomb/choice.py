@@ -106,7 +106,7 @@ class Choice:
 
     def full(self, v: np.ndarray) -> bool:
         """Tell whether balance determines all forces at a velocity."""
-        return independent(_columns(self._unknown_forces(self._resting(v))[0]).T)
+        return independent(self._unknown_forces(self._resting(v))[0].columns.T)
 
     def ray(self) -> np.ndarray | None:
         """Return a direction in which contacts open or slide as this mode says, from rest."""
@@ -302,7 +302,7 @@ class Choice:
             if solution.end is not End.INFEASIBLE:
                 self.doubts.append("no forces found")
             return None
-        x, columns = solution.x, _columns(unknown)
+        x, columns = solution.x, unknown.columns
         if not independent(columns.T):
             cones.zero(np.eye(cones.unknowns)[:m], x[:m])
             cones.P = sparse.diags((~rubs).astype(float), format="csc")
@@ -358,12 +358,6 @@ class Choice:
         rest = p.speeds(p.rates(v)) <= 1e-9 * _speed(p, v)
         limits = replace(p, size=size, pressed=None)
         return Answer(limits, v, y, lam, mu, rest, working, "modes one by one")
-
-
-def _columns(p: Problem) -> np.ndarray:
-    """Return what unit forces of friction, of what holds and of contacts resist."""
-    B, A, G = p.matrices
-    return np.hstack([B.T, -A.T, -G.T])
 
 
 def _speed(p: Problem, v: np.ndarray) -> float:

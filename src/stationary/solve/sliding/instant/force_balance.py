@@ -25,9 +25,8 @@ from stationary.solve.gate.claims import passed
 from stationary.solve.sliding.convex.judge import Outcome
 from stationary.solve.sliding.coulomb.modes import compared
 from stationary.solve.sliding.instant.law import Law
-from stationary.solve.sliding.instant.least_power import as_place, require_place
+from stationary.solve.sliding.instant.least_power import asked
 from stationary.solve.sliding.problem.numbers import Answer, largest
-from stationary.solve.sliding.problem.question import Question
 from stationary.solve.sliding.telling.step import failure, step_of
 
 # Velocities so many times larger than what is imposed differ from infinite ones by rounding.
@@ -92,11 +91,7 @@ def newton(
     >>> round(step[x.dot], 12), round(step[y.dot], 12)
     (0.2, -0.4)
     """
-    t = as_time(t)
-    question = Question(system, params, inputs, (t, t))
-    q, v = question.layout.state(as_place(at))
-    place = question.at(t, q, viscous=True)
-    require_place(question, place)
+    question, place, v = asked(system, at, params, inputs, as_time(t))
     if stiffness is not None and not _positive(stiffness):
         raise StatementError(
             "stiffness must be positive.", f"Found {stiffness}.", "Give a large number."

@@ -216,12 +216,8 @@ def _step(
     guess: Step | None,
     throw: bool,
 ) -> Step:
-    t = as_time(t)
     _require_guess(system, guess)
-    question = Question(system, params, inputs, (t, t))
-    q, _ = question.layout.state(as_place(at))
-    place = question.at(t, q, viscous=True)
-    require_place(question, place)
+    question, place, _ = asked(system, at, params, inputs, as_time(t))
     with_coefficients, near = place, guess.answer if guess is not None else None
     if near is not None and near.problem.factors != place.problem.factors:
         near = None
@@ -238,6 +234,17 @@ def _step(
     if throw and step.status not in ("moves", "sticks"):
         raise failure(question, place, outcome, step)
     return passed(step, "sliding", throw=throw)
+
+
+def asked(
+    system: System, at: Any, params: Any, inputs: Any, t: float
+) -> tuple[Question, Place, np.ndarray]:
+    """Return a question about one instant, the place that it is about, and velocities there."""
+    question = Question(system, params, inputs, (t, t))
+    q, v = question.layout.state(as_place(at))
+    place = question.at(t, q, viscous=True)
+    require_place(question, place)
+    return question, place, v
 
 
 def require_convex(place: Place, v: np.ndarray | None = None) -> None:
@@ -293,7 +300,7 @@ def require_outside(question: Question, place: Place) -> None:
     if len(inside):
         raise StatementError(
             f"contact '{question.layout.gap_name(int(inside[0]))}' is penetrated.",
-            f"Found a gap of {question.gap_told(place, inside[0]):.3g}, expected zero or more.",
+            f"Found a gap of {question.told(place)[1][inside[0]]:.3g}, expected zero or more.",
             "Start where bodies touch or are apart.",
         )
 
@@ -315,12 +322,9 @@ def require_place(question: Question, place: Place) -> None:
     """Refuse a configuration that the constraints do not allow, and a question without content."""
     layout, problem = question.layout, place.problem
     if np.any(place.R) and np.any(np.abs(place.R) > question.held(place, 1e-6)):
-        off = np.abs(place.R) / question.held(place, 1e-6)
+        off, told = np.abs(place.R) / question.held(place, 1e-6), question.told(place)[0]
         bad = [i for i in np.argsort(-off) if off[i] > 1]
-        named = "; ".join(
-            f"'{layout.row_name(int(i))}' has R = {question.row_told(place, i):.3g}"
-            for i in bad[:3]
-        )
+        named = "; ".join(f"'{layout.row_name(int(i))}' has R = {told[i]:.3g}" for i in bad[:3])
         raise StatementError(
             "the configuration violates a constraint.",
             f"Found {named}; expected zero.",
@@ -380,7 +384,7 @@ def _require_touch(question: Question, place: Place) -> None:
         worst = int(apart[np.argmin(place.gap[apart])])
         raise StatementError(
             f"the pusher '{question.layout.gap_name(worst)}' is not touching.",
-            f"Found a gap of {question.gap_told(place, worst):.3g}, expected zero; nothing else "
+            f"Found a gap of {question.told(place)[1][worst]:.3g}, expected zero; nothing else "
             "moves it.",
             "Start where it touches, or follow it over time by st.quasistatics.",
         )

@@ -197,8 +197,7 @@ def _strength(
 def _balanced(problem: Problem, limit: Strength, push: np.ndarray) -> Strength:
     """Take away what the solver left over of the forces, each of which changes by a little."""
     forces = np.concatenate([limit.y, limit.lam, limit.mu])
-    B, A, G = map(dense, problem.matrices)
-    columns = np.hstack([B.T, -A.T, -G.T])
+    columns = problem.columns
     left, pulls = push - columns @ forces, np.abs(push) + np.abs(columns) @ np.abs(forces)
     # What acts on each coordinate is measured by itself: next to others some may be small.
     rows = 1 / np.where(pulls > 0, pulls, 1.0)

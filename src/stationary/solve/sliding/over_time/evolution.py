@@ -37,7 +37,7 @@ from stationary.solve.sliding.problem.measure import Measure
 from stationary.solve.sliding.problem.numbers import Answer
 from stationary.solve.sliding.problem.question import Place, Question
 from stationary.solve.sliding.telling.along import Kept, kept_of, row_of
-from stationary.solve.sliding.telling.endings import Ended, Pace
+from stationary.solve.sliding.telling.endings import Ended
 from stationary.solve.sliding.telling.step import failure, step_of
 
 # Changes of what sticks that are still followed one by one.
@@ -46,6 +46,9 @@ _MANY = 50
 _SOME, _FAR_TOO_MANY = 10, 5
 # So many ends of increments between the times that are told are examined.
 _BETWEEN = 40
+
+# After so many stretches one looks how far they have led.
+_OFTEN = 1000
 
 # Times at which one looks whether other motions would do as well, besides those of changes.
 _LOOKS = 17
@@ -203,7 +206,7 @@ def _require_joined(question: Question, place: Place) -> None:
             worst = int(np.argmax(off))
             raise StatementError(
                 f"constraint '{question.layout.row_name(worst)}' jumps at t = {t:.6g}.",
-                f"Found R to change by {question.row_told(replace(place, R=off), worst):.3g} at "
+                f"Found R to change by {question.told(replace(place, R=off))[0][worst]:.3g} at "
                 "once: no velocity leads there.",
                 "State a drive without jumps, as a ramp that is short.",
             )
@@ -387,8 +390,7 @@ class _Run:
 
     def _walk(self, stepper: Stepper, progress: Progress) -> None:
         """Take stretch after stretch, and keep what they say at the times of the grid."""
-        self.stepper, before = stepper, self.steps - stepper.steps
-        pace = Pace(float(self.grid[0]), stepper.pace * self.whole)
+        self.stepper, before, ends = stepper, self.steps - stepper.steps, [float(self.grid[0])]
         while len(self.rows) < len(self.grid) and not stepper.yields:
             stretch = stepper.stretch(float(self.grid[len(self.rows)]))
             self.steps = before + stepper.steps
@@ -396,7 +398,10 @@ class _Run:
             self._keep_along(stretch)
             if stretch.change is not None:
                 self._changed(stretch.change, stepper.apart * self.whole)
-            if stepper.steps > stepper.most_steps or pace.stalls(stretch.last):
+            ends.append(stretch.last)
+            # What hardly moves in so many stretches is not worth following.
+            far = ends[-1] - ends[-1 - _OFTEN] if len(ends) % _OFTEN == 1 else np.inf
+            if stepper.steps > stepper.most_steps or far < stepper.pace * self.whole:
                 raise Ended(Status("too many steps", f"stopped after {stepper.steps} steps"))
             progress.show((stretch.last - self.grid[0]) / self.whole)
 

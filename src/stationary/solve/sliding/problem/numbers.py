@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from stationary.derive.sliding import Factors
+from stationary.solve.linear import dense
 from stationary.solve.sliding.problem.energies import driven
 
 # Up to this many velocities matrices are dense.
@@ -138,6 +139,12 @@ class Problem:
         if self.dense:
             return tuple(x.toarray() if sparse.issparse(x) else x for x in (self.B, self.A, self.G))  # pyright: ignore
         return tuple(sparse.csr_matrix(x) for x in (self.B, self.A, self.G))  # pyright: ignore[reportReturnType]
+
+    @property
+    def columns(self) -> np.ndarray:
+        """What unit forces of friction, of what holds and of contacts resist."""
+        B, A, G = map(dense, self.matrices)
+        return np.hstack([B.T, -A.T, -G.T])
 
     @cached_property
     def _shape(self) -> Shape:

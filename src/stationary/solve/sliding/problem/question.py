@@ -370,13 +370,10 @@ class Question:
         digits = self.digits(p.A, place.t, place.q, p.b)
         return np.maximum(digits, share * _rows(p.A, self.lengths(place)))
 
-    def row_told(self, place: Place, row: int) -> float:
-        """Return R of a constraint as it is stated."""
-        return float(self.stated(place.along, place.R, place.gap, over=True)[1][row])
-
-    def gap_told(self, place: Place, contact: int) -> float:
-        """Return the gap of a contact as it is stated."""
-        return float(self.stated(place.along, place.R, place.gap, over=True)[2][contact])
+    def told(self, place: Place) -> tuple[np.ndarray, np.ndarray]:
+        """Return R of all constraints and the gaps of all contacts, as they are stated."""
+        _, R, gap = self.stated(place.along, place.R, place.gap, over=True)
+        return R, gap
 
     @property
     def forces(self) -> tuple[int, int, int]:

@@ -35,21 +35,6 @@ class Ended(Exception):  # noqa: N818  # an ending, not an error
         self.status, self.outcome, self.place = status, outcome, place
 
 
-class Pace:
-    """How far it comes in a thousand steps: one that hardly moves is not worth following."""
-
-    def __init__(self, first: float, least: float):
-        self.t, self.least, self.count = first, least, 0
-
-    def stalls(self, t: float) -> bool:
-        """Count a step that ends at t; tell whether many have led nowhere."""
-        self.count += 1
-        if self.count < 1000:
-            return False
-        stalled, self.t, self.count = t - self.t < self.least, t, 0
-        return stalled
-
-
 def conflict(question: Question, place: Place) -> Outcome | None:
     """Name the rows that soon contradict each other, as velocities that grow without bound tell.
 
