@@ -36,7 +36,7 @@ from stationary.solve.sliding.over_time.strides import Strides
 from stationary.solve.sliding.problem.measure import Measure
 from stationary.solve.sliding.problem.numbers import Answer
 from stationary.solve.sliding.problem.question import Place, Question
-from stationary.solve.sliding.telling.along import Kept, kept_of, row_of
+from stationary.solve.sliding.telling.along import evidence_at
 from stationary.solve.sliding.telling.endings import Ended
 from stationary.solve.sliding.telling.step import failure, step_of
 
@@ -52,6 +52,10 @@ _OFTEN = 1000
 
 # Times at which one looks whether other motions would do as well, besides those of changes.
 _LOOKS = 17
+
+
+#: A row of what is kept, what is left over of the forces, and the duality gap.
+Kept = tuple[np.ndarray, float, float]
 
 
 @quiet
@@ -445,25 +449,28 @@ class _Run:
 
     def _kept(self, state: State) -> Kept:
         """Return what is kept of a state, what is left over of its forces, and its duality gap."""
-        question, forces = self.question, state.forces
-        energies = np.array([state.lost, state.given])
+        question, forces, evidence = self.question, state.forces, None
         if state.tells and forces is not None:
-            kept = kept_of(question, state.t, state.q, state.v, energies, forces)
-            if kept is not None:
-                return kept
-        answer, place = state.answer, state.place
-        y, lam, mu = (np.zeros(x) for x in question.forces)
-        if answer is not None:
-            y, lam, mu[place.touching] = forces or answer.forces
-        power = float(y @ place.problem.rates(state.v))
-        row = row_of(question, state.q, state.v, energies, power, (y, lam, mu))
-        if answer is None:
-            return row, 0.0, 0.0
-        # The way of an increment may be none, to rounding: then there is no power to compare.
-        compares = "increments" not in self.ways or np.any(
-            answer.speeds > 100 * Measure(question, place).rests
-        )
-        return row, answer.imbalance, answer.gap if compares else 0.0
+            evidence = evidence_at(question, state.t, state.q, state.v, forces)
+        if forces is None or evidence is None:
+            answer, place, left, gap = state.answer, state.place, 0.0, 0.0
+            if answer is not None:
+                # The way of an increment may be none, to rounding: then no power can be compared.
+                compares = "increments" not in self.ways or np.any(
+                    answer.speeds > 100 * Measure(question, place).rests
+                )
+                left, gap = answer.imbalance, answer.gap if compares else 0.0
+            if forces is None:
+                y, lam, mu = (np.zeros(x) for x in question.forces)
+                if answer is not None:
+                    y, lam, mu[place.touching] = answer.forces
+                forces = y, lam, mu
+            evidence = float(forces[0] @ place.problem.rates(state.v)), left, gap
+        power, left, gap = evidence
+        # There is room for the energy that is fed, where it is. Forces are told as stated.
+        fed, forces = np.zeros(int(question.sliding.graph.fed)), question.stated(*forces)
+        energies = [state.lost, state.given, power]
+        return np.concatenate([state.q, state.v, fed, energies, *forces]), left, gap
 
     def wrapped(self, status: Status, moved: float) -> Slide:
         """Return what there is as a motion."""

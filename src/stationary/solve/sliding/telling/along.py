@@ -1,4 +1,4 @@
-"""What is kept of a state over time, and its evidence: at many times by compiled expressions."""
+"""The evidence of a state over time, at many times by compiled expressions."""
 
 from __future__ import annotations
 
@@ -15,48 +15,19 @@ from stationary.solve.sliding.problem.expressions import Expressions, largest_of
 from stationary.solve.sliding.problem.numbers import ROLLS
 from stationary.solve.sliding.problem.question import Question
 
-#: Forces of friction, of constraints and of all contacts.
-Forces = tuple[np.ndarray, np.ndarray, np.ndarray]
 
-#: A row of what is kept, what is left over of the forces, and the duality gap.
-Kept = tuple[np.ndarray, float, float]
+def evidence_at(
+    question: Question, t: float, q: np.ndarray, v: np.ndarray, forces: tuple[np.ndarray, ...]
+) -> tuple[float, float, float] | None:
+    """Return the power of dry friction, what is left over of the forces, and the duality gap.
 
-
-def row_of(
-    question: Question,
-    q: np.ndarray,
-    v: np.ndarray,
-    energies: np.ndarray,
-    power: float,
-    forces: Forces,
-) -> np.ndarray:
-    """Return what is kept of a state: coordinates, velocities, energies, power and forces.
-
-    There is room for the energy that is fed, where it is. Forces are told along rows as stated.
+    `forces` are those of friction, constraints and all contacts. None where a limit is below zero
+    or nothing is a number: such a state is to be told by itself.
     """
-    fed = np.zeros(int(question.sliding.graph.fed))
-    return np.concatenate([q, v, fed, energies, [power], *question.stated(*forces)])
-
-
-def kept_of(
-    question: Question,
-    t: float,
-    q: np.ndarray,
-    v: np.ndarray,
-    energies: np.ndarray,
-    forces: Forces,
-) -> Kept | None:
-    """Return what is kept of a state under dry friction; None where it is to be told by itself.
-
-    `forces` are those of friction, constraints and all contacts.
-    """
-    given = question.given(t, q)
-    power, evidence, least = _numeric(question.sliding)(
-        *given, v, np.concatenate(forces), question.levers
-    )
-    if not (least[0] >= 0 and isfinite(power[0] + evidence[0] + evidence[1])):
-        return None
-    return row_of(question, q, v, energies, power[0], forces), *evidence.tolist()
+    here = *question.given(t, q), v, np.concatenate(forces), question.levers
+    power, (left, gap), least = _numeric(question.sliding)(*here)
+    known = least[0] >= 0 and isfinite(power[0] + left + gap)
+    return (float(power[0]), float(left), float(gap)) if known else None
 
 
 @lru_cache(maxsize=64)
