@@ -311,6 +311,18 @@ def test_the_centre_of_a_translation_is_at_infinity():
     assert st.minimum_power(part + held).centre(part) == (np.inf, np.inf)
 
 
+def test_what_several_feet_hold_at_rest_is_followed_by_events_as_loads_grow():
+    # Forces of feet at rest are not known one by one; drag decides as soon as friction is used up.
+    feet = [(-1, -1), (1, -1), (1, 1), (-1, 1)]
+    part = st.slider(points=feet, weights=[0.25, 0.2, 0.3, 0.25])
+    X, Y, turn = part.coordinates
+    drags = [st.Drag(0.3, 1, on=(X, Y)), st.Drag(0.2, 1, on=turn)]
+    pull = st.Load((0.9 * st.t, 2 * st.sin(3 * st.t)), on=(X, Y))
+    slide = st.quasistatics(part + st.System(loads=[pull], friction=drags), span=(0, 2), points=5)
+    assert slide.method == "events" and len(slide.events[0]) == 3
+    assert slide.residual["energy"] < 1e-9 and slide.residual["force"] < 1e-9
+
+
 def test_what_rests_beside_what_moves_costs_little_and_changes_nothing():
     rng = np.random.default_rng(3)
     feet = rng.uniform(-1, 1, (1000, 2))

@@ -322,9 +322,9 @@ def require_place(question: Question, place: Place) -> None:
     """Refuse a configuration that the constraints do not allow, and a question without content."""
     layout, problem = question.layout, place.problem
     if np.any(place.R) and np.any(np.abs(place.R) > question.held(place, 1e-6)):
-        off, told = np.abs(place.R) / question.held(place, 1e-6), question.told(place)[0]
+        off, stated = np.abs(place.R) / question.held(place, 1e-6), question.told(place)[0]
         bad = [i for i in np.argsort(-off) if off[i] > 1]
-        named = "; ".join(f"'{layout.row_name(int(i))}' has R = {told[i]:.3g}" for i in bad[:3])
+        named = "; ".join(f"'{layout.row_name(int(i))}' has R = {stated[i]:.3g}" for i in bad[:3])
         raise StatementError(
             "the configuration violates a constraint.",
             f"Found {named}; expected zero.",
