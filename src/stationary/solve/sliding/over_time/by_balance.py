@@ -21,6 +21,7 @@ from stationary.solve.sliding.convex.judge import roomiest, several
 from stationary.solve.sliding.over_time.balance_equations import equations_of, sizes_of
 from stationary.solve.sliding.over_time.phase import AbstractPhase, Look, Passed
 from stationary.solve.sliding.over_time.runge import NODES, Tried, looked
+from stationary.solve.sliding.over_time.stretch import State
 from stationary.solve.sliding.problem.mode import Mode
 from stationary.solve.sliding.problem.numbers import Answer
 from stationary.solve.sliding.problem.question import Place, Question
@@ -293,6 +294,10 @@ class ByBalance(AbstractPhase):
         # From there one sees the same.
         self.see(look, t, place)
         return np.concatenate([place, x[self.n :]])
+
+    def told(self, look: Look, t: float, x: np.ndarray, tells: bool = False) -> State:
+        """Return a look as a state where it is: with its place and its time all balances."""
+        return super().told(look, look.t, np.append(look.z[: self.n], x[self.n :]), tells)
 
     def reaches(self, t: float, x: np.ndarray) -> bool:
         """Tell whether a state is in balance: what velocities add up to tells of leaps."""
