@@ -123,7 +123,7 @@ class AbstractPhase(ABC):
         return self.known[-1]
 
     def before(self, t: float) -> Look:
-        """What is known of the latest time up to one.
+        """Return what is known of the latest time up to one.
 
         Steps that were tried have looked ahead, maybe at what is beyond a leap.
         """
