@@ -8,11 +8,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import scipy.sparse as sparse
+from scipy.linalg import cho_solve_banded, cholesky_banded
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.kernel import AbstractKernel, numeric
 from stationary.solve.gate.finding import Finding, measured
-from stationary.solve.linear import Saddle
 from stationary.solve.motion.ode import Ode, Piece
 
 # What of momenta and velocities may be missing, and how many last digits of places are rounding.
@@ -21,8 +22,11 @@ _MISSING, _LAST_DIGITS = 1e-9, 64.0
 # How many last digits of time the length of a step is known to, which is a difference of two.
 _OF_A_LENGTH = 4.0
 
-# Up to so many entries of constraints' slopes all steps are looked at; of larger ones one in many.
-_SMALL, _ONE_IN = 1000, 100
+# Forces along slopes of constraints with up to so many entries are taken off by QR factors; along
+# larger ones by Cholesky's in bands, of at most so many entries at a time. A last digit of their
+# diagonal keeps these from failing, and is made good in several rounds.
+_SMALL, _IN_BANDS = 200, 10**6
+_LAST_DIGIT, _ROUNDS = 1e-15, 3
 
 
 def discrete(ode: Ode, begin: np.ndarray, piece: Piece) -> list[Finding]:
@@ -35,14 +39,10 @@ def discrete(ode: Ode, begin: np.ndarray, piece: Piece) -> list[Finding]:
     t, y = piece.t, piece.evaluate(piece.t)
     # What is told is what was gone on from.
     y[0], y[-1] = begin, piece.end
-    looked = np.arange(len(t) - 1)
-    if len(rows) * n > _SMALL:
-        looked = looked[:: min(_ONE_IN, max(1, len(looked) - 1))]
-    count, first = len(looked), t[looked]
-    h = (t[looked + 1] - first)[:, None]
-    before, after = y[looked], y[looked + 1]
+    count, first, before, after = len(t) - 1, t[:-1], y[:-1], y[1:]
+    h = np.diff(t)[:, None]
     facts = _facts(kernel, count)(first, before.ravel(), h.ravel(), after.ravel(), ode.p)
-    p0, p1, passing, push, *slopes = (x.reshape(count, -1) for x in facts)
+    p0, p1, passing, push = (x.reshape(count, -1) for x in facts[:4])
     push = h / 2 * push
     roots = _roots(ode, t[0], y[0])
     off = [p0 + push - passing, passing + push - p1]
@@ -52,13 +52,12 @@ def discrete(ode: Ode, begin: np.ndarray, piece: Piece) -> list[Finding]:
     allowed = _MISSING * size + digits * reach / h[:, 0]
     claims = []
     if rows:
-        # CasADi's columns come first.
-        left, right, steep = (x.reshape(count, n, -1).transpose(0, 2, 1) for x in slopes[:3])
-        off = [_free(off[0], left, roots), _free(off[1], right, roots)]
-        rate, drive = np.abs(slopes[3]), np.abs(slopes[4])
-        steep = np.abs(steep)
-        terms = (steep @ np.abs(after[:, n : 2 * n, None]))[..., 0] + drive
-        pull = (steep / roots).max(axis=(1, 2))[:, None]
+        left, right, steep = (_in_blocks(x, count) for x in facts[4:7])
+        off = [_free(x, A, roots) for x, A in zip(off, (left, right))]
+        rate, drive = (np.abs(x).reshape(count, -1) for x in facts[7:])
+        terms = (abs(steep) @ np.abs(after[:, n : 2 * n].ravel())).reshape(count, -1) + drive
+        pulls = abs(steep @ sparse.diags(np.tile(1 / roots, count)))
+        pull = pulls.max(axis=1).toarray().reshape(count, -1).max(axis=1)[:, None]
         most = _MISSING * terms + digits * pull * (reach / h + size[:, None])
         # Places obey them, too, where a step ends; what rolls does so on its way.
         held = [rows[k] for k in np.flatnonzero([kernel.layout.holonomic[r] for r in rows])]
@@ -121,8 +120,10 @@ def _facts(kernel: AbstractKernel, count: int) -> Numeric:
         left = ca.vertcat(*left, *(passing[r] for r in rolled))
         facts += [ca.vertcat(graph.constraints(*before)[2][held, :], rolling),
                   ca.vertcat(A[rows, :], rolling), A[rows, :], left, drive[rows]]  # fmt: skip
-    one = ca.Function("facts", [t, y0, h, y1, p], [ca.densify(x) for x in facts])
-    return Numeric(one.map("facts", "serial", count, [4], []))
+    slopes = frozenset({4, 5, 6}) if kernel.rows else frozenset()
+    facts = [x if k in slopes else ca.densify(x) for k, x in enumerate(facts)]
+    one = ca.Function("facts", [t, y0, h, y1, p], facts)
+    return Numeric(one.map("facts", "serial", count, [4], []), slopes)
 
 
 def _roots(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:
@@ -134,18 +135,48 @@ def _roots(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:
     return np.sqrt(np.where(masses > 0, masses, masses.max(initial=0.0) or 1.0))
 
 
-def _free(off: np.ndarray, slopes: np.ndarray, roots: np.ndarray) -> np.ndarray:
+def _in_blocks(slopes: Any, count: int) -> Any:
+    """Return matrices that stand side by side as the blocks of one."""
+    side = sparse.coo_matrix(slopes)
+    m, n = side.shape[0], side.shape[1] // count
+    row = side.row + m * (side.col // n)
+    return sparse.csr_matrix((side.data, (row, side.col)), shape=(m * count, n * count))
+
+
+def _free(off: np.ndarray, slopes: Any, roots: np.ndarray) -> np.ndarray:
     """Take off what forces of constraints do, in units of the roots of masses."""
-    A = slopes / roots
-    if A.shape[1] * A.shape[2] > _SMALL:
-        rest = np.empty_like(off)
-        for k, some in enumerate(A):
-            saddle = Saddle(sparse.eye(off.shape[1], format="csc"), sparse.csc_matrix(some))
-            rest[k] = saddle.solve(off[k] / roots, np.zeros(len(some)))[0] * roots
-        return rest
-    basis = np.linalg.qr(A.transpose(0, 2, 1))[0]
-    along = np.einsum("kij,ki->kj", basis, off / roots)
-    return off - np.einsum("kij,kj->ki", basis, along) * roots
+    count, n = off.shape
+    A = (slopes @ sparse.diags(np.tile(1 / roots, count))).tocsr()
+    m, left = A.shape[0] // count, off / roots
+    if m * n > _SMALL:
+        some = max(1, _IN_BANDS // m**2)
+        groups = [slice(k, min(k + some, count)) for k in range(0, count, some)]
+        blocks = [A[m * g.start : m * g.stop, n * g.start : n * g.stop] for g in groups]
+        return np.vstack([_free_in_bands(left[g], B) for g, B in zip(groups, blocks)]) * roots
+    entries, columns = A.tocoo(), np.zeros((count, n, m))
+    columns[entries.row // m, entries.col % n, entries.row % m] = entries.data
+    basis = np.linalg.qr(columns)[0]
+    along = np.einsum("kij,ki->kj", basis, left)
+    return (left - np.einsum("kij,kj->ki", basis, along)) * roots
+
+
+def _free_in_bands(left: np.ndarray, A: Any) -> np.ndarray:
+    """Take off what lies along rows, each step's a block of A, by least squares."""
+    count, n = left.shape
+    m = A.shape[0] // count
+    if not np.all(np.isfinite(A.data)):
+        return np.full_like(left, np.nan)
+    order = reverse_cuthill_mckee((A[:m] @ A[:m].T).tocsr(), symmetric_mode=True)
+    A = A[(np.arange(count)[:, None] * m + order).ravel()]
+    normal = sparse.tril(A @ A.T).tocoo()
+    aside = normal.row - normal.col
+    bands = np.zeros((aside.max(initial=0) + 1, m * count))
+    bands[aside, normal.col] = normal.data
+    bands[0] += _LAST_DIGIT * (bands[0].max() or 1.0)
+    factors, free = cholesky_banded(bands, lower=True), left.ravel()
+    for _ in range(_ROUNDS):
+        free = free - A.T @ cho_solve_banded((factors, True), A @ free)
+    return free.reshape(count, n)
 
 
 def _worst(claim: str, off: np.ndarray, allowed: np.ndarray, name: Any, t: np.ndarray):
