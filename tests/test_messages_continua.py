@@ -189,7 +189,7 @@ CASES = {
     "a system to be discretized": (
         lambda: st.discretize(st.System(kinetic=x.dot**2), elements=3),  # pyright: ignore
         "discretize is asked about what is not a continuum.\n"
-        "  Found System: System of 1 coordinate: x\n  T = x.dot**2.\n"
+        "  Found System: System of 1 coordinate: x.\n"
         "  Pass an st.Continuum; a System needs no discretization.",
     ),
     "shapes of what": (
@@ -228,11 +228,6 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_continuum_that_contradicts_itself_is_told_so(case):
     do, message = CASES[case]
-    if case == "a system to be discretized":
-        with pytest.raises(st.StatementError) as caught:
-            do()
-        assert str(caught.value) == message
-        return
     assert_says(st.StatementError, message, do)
 
 
