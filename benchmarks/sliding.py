@@ -113,6 +113,7 @@ def median(act: Callable[[], Any], times: int) -> tuple[float, Any]:
 def part(size: str) -> None:
     """Measure one part."""
     import stationary as st
+    from stationary.solve.sliding.instant.least_power import asked
 
     n, took = int(size), {}
     square = [(0, 0), (1, 0), (1, 1), (0, 1)]
@@ -135,7 +136,7 @@ def part(size: str) -> None:
     took["ours"], took["ours off"] = float(np.median(taken)), 0.0
     took["cold"], cold = median(lambda: st.minimum_power(pushed, at=at(0.0)), 10)
     took["cold off"] = abs(cold.power - power) / power
-    problem = cold.answer.problem
+    problem = asked(pushed, at(0.0), None, None, 0.0)[1].problem
     for name, solve in (("clarabel", _clarabel), ("cvxpy", _cvxpy)):
         try:
             took[name], value = median(lambda s=solve: s(problem), 5)

@@ -1,5 +1,7 @@
 """Pictures of friction near its limits, and of how a structure gives way."""
 
+import pickle
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -23,7 +25,10 @@ def test_a_step_is_drawn_as_shares_of_its_limits():
     X, Y, turn = part.coordinates
     hand = (X + 1.5 * st.cos(turn) - 1.5, Y + 1.5 * st.sin(turn) - st.t)
     step = st.minimum_power(part + st.System(constraints=hand))
-    figure = step.plot()
+    assert list(step.rests["bar"]) == [True, False]
+    np.testing.assert_allclose(step.limits["bar"], [0.8, 0.2], rtol=1e-15)
+    # As one that comes from another process.
+    figure = pickle.loads(pickle.dumps(step)).plot()
     names, shares = bars(figure.axes[0])
     assert names == ["bar[0]", "bar[1]"]
     np.testing.assert_allclose(shares, [0.5 * 0.2 / 1.5 / 0.8, 1.0], rtol=1e-9)

@@ -50,28 +50,26 @@ def step(friction: Step) -> Any:
 
 def _shares(at: Step) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Return names of friction terms, forces as shares of limits, and which of them slide."""
-    answer = at.answer
-    dry = (answer.problem.power == 0) & (answer.problem.size > 0)
+    names, shares, rests = [], [np.zeros(0)], [np.zeros(0, dtype=bool)]
+    for name, limit in at.limits.items():
+        limit, force = np.ravel(limit), np.ravel(at.forces[name])
+        dry = limit > 0
+        force = np.linalg.norm(force.reshape(len(limit), -1), axis=1)
+        named = [f"{words(name)}[{i}]" for i in range(len(limit))]
+        names += [n for n, kept in zip(named if len(limit) > 1 else [words(name)], dry) if kept]
+        shares.append(force[dry] / limit[dry])
+        rests.append(np.ravel(at.rests[name])[dry])
     known = bool(np.all(np.isfinite(at.v)))
-    if not known or not dry.any():
+    if not known or not names:
         lacks = ", and no dry friction with a limit above zero" if known else ""
         raise StatementError(
             "there is no force of friction to draw.",
             f"Found a step that ended as '{at.status}'{lacks}.",
             "Ask a system with dry friction, where there is a motion or rest.",
         )
-    names, term = [], 0
-    for rows in at.graph.layout.slips:
-        first, end = term, rows.first + rows.places.size
-        while term < len(dry) and answer.problem.starts[term] < end:
-            term += 1
-        many = term - first > 1
-        name = words(rows.name)
-        names += [f"{name}[{i}]" if many else name for i in range(term - first)]
-    share = answer.resists[dry] / answer.problem.size[dry]
-    # What is slower than rounding, or held back within its limit, is at rest.
-    slides = (answer.speeds > 1e-9 * answer.speed)[dry] & (share > 1 - 1e-6)
-    return [name for name, kept in zip(names, dry) if kept], share, slides
+    share = np.concatenate(shares)
+    # What is held back within its limit is at rest.
+    return names, share, ~np.concatenate(rests) & (share > 1 - 1e-6)
 
 
 @view("limit load", "plot")

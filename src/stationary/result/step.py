@@ -15,7 +15,7 @@ from stationary.model.symbols import Acceleration, Coordinate, Velocity, from_dy
 from stationary.model.system import System
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
-from stationary.result.views import STAYS, AbstractShown, same, show
+from stationary.result.views import AbstractShown, same, show
 
 
 class Forces(dict):
@@ -51,6 +51,11 @@ class Step(AbstractShown):
     forces : dict
         The force of each friction term on the system, by name: of its limit where it slides,
         within it where it sticks.
+    limits : dict
+        The limit of each dry friction, by name, as large as what presses a contact makes it; of
+        drag nan.
+    rests : dict
+        Whether each dry friction is at rest, by name.
     modes : dict
         For every contact "open", "opens", "sticks", "slides forward" or "slides back" (its slip
         grows or falls; "slides" in a plane), or, without friction, "holds".
@@ -95,6 +100,8 @@ class Step(AbstractShown):
     dissipated: float
     lam: Multipliers
     forces: dict[str, Any]
+    limits: dict[str, Any]
+    rests: dict[str, Any]
     modes: dict[str, Any]
     unique: bool | None
     free: np.ndarray
@@ -104,8 +111,6 @@ class Step(AbstractShown):
     status: Status
     method: str = ""
     others: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
-    #: The answer behind it, from which the next one starts.
-    answer: Any = field(default=None, metadata=STAYS)
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, sp.Expr) and key.has(Acceleration):

@@ -25,7 +25,7 @@ from stationary.solve.sliding.coulomb.modes import compared, motions_at
 from stationary.solve.sliding.coulomb.pressed import pressed
 from stationary.solve.sliding.problem.numbers import Answer
 from stationary.solve.sliding.problem.question import Place, Question
-from stationary.solve.sliding.telling.step import failure, step_of
+from stationary.solve.sliding.telling.step import failure, nearby, step_of
 
 
 @quiet
@@ -106,14 +106,14 @@ def minimum_power(
     if wrong:
         return _least_power(system, wrong, (at, params, inputs, t, guess, throw))
     require_still(system)
-    return _step(system, at, params, inputs, t, guess, throw)
+    return _step(system, at, params, inputs, t, guess, throw)[0]
 
 
 def _least_power(system: System, wrong: list[str], arguments: tuple) -> Step:
     """Minimize the power where forces do not balance at its minimum."""
     weighed = as_power(system)
     require_still(weighed)
-    step = _step(weighed, *arguments)
+    step, place = _step(weighed, *arguments)
     forces, known = Forces(step.forces), {p.name: x for p, x in zip(system.parameters, step.params)}
     for term in system.friction:
         if isinstance(term, Drag):
@@ -123,7 +123,7 @@ def _least_power(system: System, wrong: list[str], arguments: tuple) -> Step:
             forces[term.name or ""] = forces[term.name or ""] / times
     message = f"the least power, which is not the motion: it does not hold for {', '.join(wrong)}"
     status = Status(str(step.status), message, step.status.direction, step.status.names)
-    taken = step.power + float(step.answer.problem.f @ step.v)
+    taken = step.power + float(place.problem.f @ step.v)
     return replace(step, system=system, forces=forces, dissipated=taken, status=status)
 
 
@@ -167,7 +167,7 @@ def minimum_dissipation(
     1.587401051968
     """
     require_potential(system)
-    return _step(system, at, params, inputs, t, guess, throw)
+    return _step(system, at, params, inputs, t, guess, throw)[0]
 
 
 def require_potential(system: System) -> None:
@@ -215,12 +215,10 @@ def _step(
     t: float,
     guess: Step | None,
     throw: bool,
-) -> Step:
+) -> tuple[Step, Place]:
     _require_guess(system, guess)
     question, place, _ = asked(system, at, params, inputs, as_time(t))
-    with_coefficients, near = place, guess.answer if guess is not None else None
-    if near is not None and near.problem.factors != place.problem.factors:
-        near = None
+    with_coefficients, near = place, None if guess is None else nearby(question, place, guess)
     motions = motions_at(question, place) if guess is None else None
     only = None if motions is None else motions.only
     if only is not None:
@@ -233,7 +231,7 @@ def _step(
     step = step_of(question, place, outcome)
     if throw and step.status not in ("moves", "sticks"):
         raise failure(question, place, outcome, step)
-    return passed(step, "sliding", throw=throw)
+    return passed(step, "sliding", throw=throw), place
 
 
 def asked(

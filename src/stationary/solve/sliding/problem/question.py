@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from math import isfinite
@@ -17,7 +17,7 @@ from stationary.errors import StatementError
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.inputs import Drives, drives, lowered
 from stationary.lower.kernel import graph_of
-from stationary.model.layout import Layout
+from stationary.model.layout import Layout, Rows
 from stationary.model.system import System
 from stationary.model.terms import Contact
 from stationary.solve.inertia import require_system
@@ -415,13 +415,19 @@ class Question:
 
     def term_name(self, term: int) -> str:
         """Return the name of a friction term, with its row if it repeats."""
-        count = 0
-        for rows, width in zip(self.layout.slips, terms_of(self.sliding)[2]):
-            size = rows.places.size // width
-            if term < count + size:
-                return rows.name if size == 1 else f"{rows.name}[{term - count}]"
-            count += size
+        for rows, terms in self.by_name():
+            if term < terms.stop:
+                many = terms.stop - terms.start > 1
+                return f"{rows.name}[{term - terms.start}]" if many else rows.name
         raise IndexError(term)
+
+    def by_name(self) -> Iterator[tuple[Rows, slice]]:
+        """Tell for every friction by name where its rates are, and which terms are its own."""
+        first = 0
+        for rows, width in zip(self.layout.slips, terms_of(self.sliding)[2]):
+            end = first + rows.places.size // width
+            yield rows, slice(first, end)
+            first = end
 
     # -- numbers ----------------------------------------------------------------------------------
 

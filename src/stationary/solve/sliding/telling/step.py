@@ -17,6 +17,7 @@ from stationary.solve.linear import dense, tangent_basis
 from stationary.solve.sliding.convex.judge import Outcome
 from stationary.solve.sliding.convex.settle import free_directions, smallest
 from stationary.solve.sliding.coulomb.modes import rubbing
+from stationary.solve.sliding.coulomb.pressed import limited
 from stationary.solve.sliding.problem.numbers import Answer
 from stationary.solve.sliding.problem.question import Place, Question
 
@@ -55,6 +56,7 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
     mu = np.zeros(question.sliding.gaps)
     mu[place.touching] = answer.mu
     y, lam, mu = question.stated(answer.y, answer.lam, mu)
+    limits, rests = _friction(question, answer)
     return Step(
         system=question.system,
         graph=question.sliding.graph,
@@ -67,6 +69,8 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
         dissipated=answer.dissipated,
         lam=Multipliers.of(np.concatenate([lam, mu]), layout),
         forces=Forces(forces_of(question, y)),
+        limits=limits,
+        rests=rests,
         modes=_modes(question, place, answer),
         unique=unique,
         free=free,
@@ -76,8 +80,25 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
         residual=answer.residual if outcome.answer is not None else {},
         status=status_of(question, place, word, outcome, unique),
         method=answer.source,
-        answer=answer,
     )
+
+
+def nearby(question: Question, place: Place, step: Step) -> Answer | None:
+    """Return a step nearby as an answer to start from, or None where it has none to these rows."""
+    problem, layout = place.problem, question.layout
+    y, stuck = np.zeros(len(problem.c)), np.zeros(problem.terms, dtype=bool)
+    every, shapes = step.lam.every, {name: np.shape(x) for name, x in step.forces.items()}
+    known = len(every) == len(problem.b) + question.sliding.gaps and np.all(np.isfinite(step.v))
+    if not known or shapes != {rows.name: rows.shape for rows in layout.slips}:
+        return None
+    for rows, terms in question.by_name():
+        y[rows.places] = -step.forces[rows.name]
+        stuck[terms] = np.ravel(step.rests[rows.name])
+    lam, mu = np.split(every, [len(problem.b)])
+    y, lam, mu = question.stated(y, lam, mu, over=True)
+    mu = mu[place.touching]
+    problem = limited(problem, question.pressed(place), mu) if rubbing(question, place) else problem
+    return Answer(problem, step.v, y, lam, mu, stuck, mu > 0)
 
 
 def _felt(question: Question, place: Place, answer: Answer) -> tuple[Answer, Any]:
@@ -113,6 +134,23 @@ def forces_of(question: Question, y: np.ndarray) -> dict[str, Any]:
         rows.name: -y[rows.places] if rows.shape else float(-y[rows.places])
         for rows in question.layout.slips
     }
+
+
+def _friction(question: Question, answer: Answer) -> tuple[Forces, Forces]:
+    """Return the limits of dry friction, and whether it is at rest, by name."""
+    problem, limits, rests = answer.problem, Forces(), Forces()
+    dry = problem.power == 0
+    none = np.zeros(question.sliding.gaps)
+    limit, *_ = question.stated(problem.size[problem.term], answer.lam, none)
+    limit = np.where(dry, limit[problem.starts], np.nan)
+    # What is slower than rounding is at rest.
+    still = dry & (answer.stuck | (answer.speeds <= 1e-9 * answer.speed))
+    for rows, terms in question.by_name():
+        shape = rows.shape if problem.widths[terms.start] == 1 else rows.shape[:-1]
+        for by_name, values in ((limits, limit), (rests, still)):
+            of = values[terms].reshape(shape)
+            by_name[rows.name] = of if shape else of.item()
+    return limits, rests
 
 
 def _margin(outcome: Outcome, word: str) -> float:
