@@ -85,7 +85,7 @@ class Step(AbstractShown):
     ...     friction=[st.Friction(2.0, on=(x, y), name="snow")], constraints=[x - 3 * st.t]
     ... )
     >>> step = st.minimum_power(sled, at={x: 0, y: 0})
-    >>> step[x.dot], step.power, step.forces["snow"] + 0.0
+    >>> step[x.dot], step.power, step.forces["snow"]
     (3.0, 6.0, array([-2.,  0.]))
     """
 

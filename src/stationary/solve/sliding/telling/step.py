@@ -131,7 +131,7 @@ def _loose(answer: Answer) -> np.ndarray:
 def forces_of(question: Question, y: np.ndarray) -> dict[str, Any]:
     """Return the forces of friction on the system, by name."""
     return {
-        rows.name: -y[rows.places] if rows.shape else float(-y[rows.places])
+        rows.name: 0.0 - y[rows.places] if rows.shape else float(0.0 - y[rows.places])
         for rows in question.layout.slips
     }
 
