@@ -265,13 +265,14 @@ def _spelled(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return checked
 
 
-def _dictionary(argument: str, value: Any) -> tuple[str, str, str] | None:
-    """Say what is wrong with what should give values to names, as `layout.pairs` does."""
+def no_dictionary(argument: str, value: Any) -> tuple[str, str, str] | None:
+    """Say what is wrong with what should give values to names."""
     if hasattr(value, "items"):
         return None
+    shown = str(value).partition("\n")[0][:60]
     return (
         f"{argument} does not say which value is whose.",
-        f"Found {type(value).__name__}: {str(value)[:60]}; expected a dictionary.",
+        f"Found {type(value).__name__}: {shown}; expected a dictionary.",
         f"Give symbols or names with their values, as in {argument}={{'x': 1.0}}.",
     )
 
@@ -328,7 +329,7 @@ def _truth(argument: str, value: Any) -> tuple[str, str, str] | None:
 # Words that mean the same in every call, and what is wrong with a value of theirs.
 _MEANING: dict[str, Callable[[str, Any], tuple[str, str, str] | None]] = {
     "path": _path, "fps": _positive, "table": _table,
-    **dict.fromkeys(("params", "inputs", "show", "sliders", "changes"), _dictionary),
+    **dict.fromkeys(("params", "inputs", "show", "sliders", "changes"), no_dictionary),
     **dict.fromkeys(("name", "question", "view", "principle", "text", "kind"), _text),
     **dict.fromkeys(("throw", "repair", "paused", "refuse"), _truth),
 }  # fmt: skip

@@ -389,7 +389,7 @@ def test_a_finger_at_the_very_end_of_its_edge_touches_and_one_that_slides_off_le
 
 
 @pytest.mark.parametrize("arguments, message", [
-    ({"at": [1, 2]}, "at does not say which coordinate has which value."),
+    ({"at": [1, 2]}, "at does not say which value is whose."),
     ({"t": np.nan}, "t is not a time."),
     ({"t": "now"}, "t is not a time."),
     ({"guess": 3}, "the guess is not a step of this system."),

@@ -533,6 +533,24 @@ def test_a_motion_becomes_a_table_and_a_dataset():
     assert data["r.dot"].shape == (5, 3, 2)
 
 
+def test_results_serve_as_starts():
+    # A motion goes on from where it was; a body in space, in nine numbers, too.
+    whole = st.simulate(pendulum, span=(0, 4), start={theta: 1.0}, points=5)
+    rest = st.simulate(pendulum, span=(2, 4), start=whole.at(2.0), points=2)
+    np.testing.assert_allclose(rest.y[-1], whole.y[-1], rtol=1e-11)
+    turn = st.rotation("turn")
+    w = turn.omega
+    top = st.System(kinetic=(w[0] ** 2 + 2 * w[1] ** 2 + 3 * w[2] ** 2) / 2)
+    whole = st.simulate(top, span=(0, 4), start={w: (0.1, 1, 0.2)}, points=3)
+    rest = st.simulate(top, span=(2, 4), start=whole.at(2.0), points=2)
+    np.testing.assert_allclose(rest.y[-1], whole.y[-1], rtol=1e-10, atol=1e-12)
+    # And rest is where a search, or a motion, begins.
+    down = st.statics(pendulum, start={theta: 0.1})
+    assert st.statics(pendulum, start=down)[theta] == down[theta]
+    still = st.simulate(pendulum, span=(0, 1), start=down, points=2)
+    assert abs(still[theta][-1]) < 1e-15
+
+
 def test_sympy_numbers_serve_as_starts():
     motion = st.simulate(pendulum, span=(0, 1), start={theta: sp.pi / 3}, points=2)
     assert motion[theta][0] == float(sp.pi / 3)

@@ -17,6 +17,7 @@ from stationary.derive.principle import equations
 from stationary.errors import StatementError, StationaryError, spelled
 from stationary.io.answers import values
 from stationary.io.model_file import Model
+from stationary.model.layout import pairs
 from stationary.model.system import System
 from stationary.model.views import view
 from stationary.pages.mathml import math
@@ -123,7 +124,7 @@ def live(
         model, system = system, system.system
         # Numbers in the page are in SI units, whatever they were written in.
         units = {p.name: model.unit(p.name) for p in (*system.parameters, *system.inputs)}
-        start = {**model.start, **(start or {})}
+        start = {**model.start, **dict(pairs(start, "start"))}
         own = values(model)
         params = {**own["params"], **_named(params)}
         inputs = {**own["inputs"], **_named(inputs)}

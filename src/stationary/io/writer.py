@@ -26,6 +26,7 @@ from stationary.model.continuum import Continuum
 from stationary.model.drawing import Part, Support
 from stationary.model.each import Each, Slot, Table
 from stationary.model.graphs import LARGE, nodes, written_out
+from stationary.model.layout import pairs
 from stationary.model.space.rotation import Entry, Omega, Orientation, orientations
 from stationary.model.system import System
 from stationary.model.terms import Drag, split_sums
@@ -166,7 +167,7 @@ def save(
     questions = dict(model.questions)
     if span is not None:
         questions["simulate"] = {**questions.get("simulate", {}), "span": tuple(map(float, span))}
-    begun = {_name(k): v for k, v in {**model.start, **(start or {})}.items()}
+    begun = {_name(k): v for k, v in {**model.start, **dict(pairs(start, "start"))}.items()}
     plain = in_full(model.system)
     text = _Writer(plain, model).text(begun, questions)
     again = load(text).system

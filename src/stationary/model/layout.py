@@ -15,7 +15,7 @@ import sympy as sp
 from scipy.spatial.transform import Rotation as Turned
 from sympy.core.function import AppliedUndef
 
-from stationary.errors import StatementError, did_you_mean
+from stationary.errors import StatementError, did_you_mean, no_dictionary
 from stationary.model.arrays import Array
 from stationary.model.checks import is_unit
 from stationary.model.fields import AbstractAtPoint, Field
@@ -122,6 +122,12 @@ class Layout:
         if not 0 <= entry < start + (c.size if isinstance(c, Array) else 1):
             raise IndexError(entry)
         return c.symbol(entry - start).name if isinstance(c, Array) else c.name
+
+    def named(self, q: np.ndarray, v: np.ndarray | None = None) -> dict[str, float]:
+        """Return a state by the names of entries, as a start is given."""
+        names = [self.name(i) for i in range(len(q))]
+        rates = {} if v is None else {f"{name}.dot": float(x) for name, x in zip(names, v)}
+        return {name: float(x) for name, x in zip(names, q)} | rates
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -330,15 +336,16 @@ class Layout:
         return places
 
     def state(
-        self, start: Mapping[Any, Any] | None, values: np.ndarray | None = None
+        self, start: Any, values: np.ndarray | None = None, what: str = "start"
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return q and q̇ at the start; what is left out is zero, and an orientation unturned.
 
-        `values` are those of the parameters, on which the course of a field may depend.
+        `values` are those of the parameters, on which the course of a field may depend; `what` is
+        the argument that gave the start.
         """
         vectors = np.zeros(self.system.size), np.zeros(self.system.size)
         spins: list[tuple[Orientation, np.ndarray, Any]] = []
-        for key, value in pairs(start, "start"):
+        for key, value in pairs(start, what):
             turned = self.turned(key)
             if turned is not None:
                 rotation, places, order = turned
@@ -354,10 +361,10 @@ class Layout:
             if known is not None and isinstance(value, float) and isfinite(value):
                 vectors[known[1]][known[0]] = value
                 continue
-            places, order = self.resolve(key, "start")
+            places, order = self.resolve(key, what)
             if order > 1:
                 raise StatementError(
-                    f"start gives the acceleration '{name_of(key)}'.",
+                    f"{what} gives the acceleration '{name_of(key)}'.",
                     "Expected coordinates and velocities.",
                     "Remove it: accelerations follow from the equations.",
                 )
@@ -367,13 +374,13 @@ class Layout:
                 )
             except (TypeError, ValueError, OverflowError):
                 raise StatementError(
-                    f"start of '{_shown(key)}' is not a number or an array of numbers.",
+                    f"{what} of '{_shown(key)}' is not a number or an array of numbers.",
                     f"Found {str(value)[:60]!r}, expected shape {np.shape(places)}.",
                     "Give numbers, in SI units and radians.",
                 ) from None
             if not np.all(np.isfinite(entries)):
                 raise StatementError(
-                    f"start of '{_shown(key)}' is not finite.",
+                    f"{what} of '{_shown(key)}' is not finite.",
                     f"Found {str(value)[:60]}.",
                     "Give finite numbers.",
                 )
@@ -410,15 +417,14 @@ def _entry_name(rows: tuple[Rows, ...], entry: int) -> str:
 
 
 def pairs(given: Any, what: str) -> Iterable[tuple[Any, Any]]:
-    """Return the keys and values that a user gave."""
+    """Return the keys and values that a user gave, as a dictionary or as a result that is one."""
     if given is None:
         return ()
-    if not hasattr(given, "items"):
-        raise StatementError(
-            f"{what} does not say which value is whose.",
-            f"Found {type(given).__name__}: {str(given)[:60]}; expected a dictionary.",
-            f"Give symbols or names with their values, as in {what}={{'x': 1.0}}.",
-        )
+    if hasattr(given, "as_start"):
+        given = given.as_start()
+    wrong = no_dictionary(what, given)
+    if wrong:
+        raise StatementError(*wrong)
     return given.items()
 
 

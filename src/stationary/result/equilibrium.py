@@ -153,7 +153,7 @@ class Equilibrium(AbstractShown):
 
     def as_start(self) -> dict[str, float]:
         """Return the coordinates by name, to be passed on as ``start=``."""
-        return {self.graph.layout.name(i): float(x) for i, x in enumerate(self.q)}
+        return self.graph.layout.named(self.q)
 
     @property
     def along(self) -> dict[sp.Expr, float]:

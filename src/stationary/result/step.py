@@ -160,8 +160,7 @@ class Step(AbstractShown):
 
     def as_start(self) -> dict[str, float]:
         """Return coordinates and velocities by name, to be passed on as ``start=`` or ``at=``."""
-        named = {self.graph.layout.name(i): float(x) for i, x in enumerate(self.q)}
-        return named | {f"{self.graph.layout.name(i)}.dot": float(x) for i, x in enumerate(self.v)}
+        return self.graph.layout.named(self.q, self.v)
 
     def __repr__(self) -> str:
         layout = self.graph.layout

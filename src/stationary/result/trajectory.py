@@ -504,6 +504,11 @@ class AbstractInstant(AbstractTravels):
         """Multipliers, one per row of constraints; ``lam["rod"]`` by name."""
         return Multipliers.of(self.motion.lam.every[0], self.motion.kernel.layout)
 
+    def as_start(self) -> dict[str, float]:
+        """Return coordinates and velocities by name, to be passed on as ``start=`` or ``at=``."""
+        motion, n = self.motion, self.motion.kernel.size
+        return motion.kernel.layout.named(motion.y[0, :n], motion.y[0, n : 2 * n])
+
     def __repr__(self) -> str:
         motion, n = self.motion, self.motion.kernel.size
         names = [motion.kernel.layout.name(i) for i in range(n)]

@@ -139,7 +139,7 @@ def _slides_of(question: Question) -> _Slides | str:
     if any(kind != "number" for kind, _ in driven.signature):
         return "an input is no number"
     values = layout.values(arguments.get("params"))
-    q, v = layout.state(given.get("at"), values)
+    q, v = layout.state(given.get("at"), values, "at")
     if np.any(v):
         return "the configuration moves"
     return _Slides(sliding, values, q, np.array(driven.numbers, dtype=float), t)

@@ -111,7 +111,7 @@ class Scene:
                 f"Found {len(part.coordinates)}.",
                 "Drive it by expressions of time.",
             )
-        q, _ = layout.state(at)
+        q, _ = layout.state(at, what="at")
         given = np.asarray(layout.values(params), float)
         return _scene(part, np.asarray(q, float).tobytes(), float(t), given.tobytes())
 

@@ -121,7 +121,7 @@ def linearize(
         # What is rounding of a place at rest is zero, as it is printed there.
         q, v = np.where(np.abs(at.q) <= at.known_to, 0.0, at.q), np.zeros_like(at.q)
     else:
-        q, v = layout.state(at, values)
+        q, v = layout.state(at, values, "at")
     given = {u.name: 0.0 for u in system.inputs} | given
     driven = drives(layout, given, (t, t))
     held = None if is_rest or not at else _given(layout, at)

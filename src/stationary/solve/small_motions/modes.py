@@ -141,7 +141,7 @@ def _state(system: Any, at: Any, params: Any, inputs: Any, t: float):
         t = at.t
     given |= {str(k): v for k, v in (inputs or {}).items()}
     search = search_of(system, params, given, t, "any")
-    q = at.q if isinstance(at, Equilibrium) else search.layout.state(at, search.params)[0]
+    q = at.q if isinstance(at, Equilibrium) else search.layout.state(at, search.params, "at")[0]
     # What statics found has been judged there, unless something has been changed since.
     judged_there = isinstance(at, Equilibrium) and np.array_equal(at.params, search.params)
     judged_there = judged_there and np.array_equal(at.u, search.inputs(q)) and t == at.t

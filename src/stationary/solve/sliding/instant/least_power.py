@@ -239,7 +239,7 @@ def asked(
 ) -> tuple[Question, Place, np.ndarray]:
     """Return a question about one instant, the place that it is about, and velocities there."""
     question = Question(system, params, inputs, (t, t))
-    q, v = question.layout.state(as_place(at))
+    q, v = question.layout.state(at, what="at")
     place = question.at(t, q, viscous=True)
     require_place(question, place)
     return question, place, v
@@ -258,18 +258,6 @@ def require_convex(place: Place, v: np.ndarray | None = None) -> None:
             "below zero.",
             "Check its sign: D grows with every speed, and −∂D/∂v resists it.",
         )
-
-
-def as_place(at: Any) -> Any:
-    """Take a dictionary, or a result that knows its coordinates by name."""
-    place = at.as_start() if hasattr(at, "as_start") else at
-    if place is not None and not isinstance(place, Mapping):
-        raise StatementError(
-            "at does not say which coordinate has which value.",
-            f"Found {type(at).__name__}: {str(at)[:60]}.",
-            "Give a dictionary, as in at={x: 0.5}, or a result.",
-        )
-    return place
 
 
 def _require_guess(system: System, guess: Any) -> None:

@@ -26,7 +26,7 @@ from stationary.solve.sliding.convex.cones import Cones, End, farthest
 from stationary.solve.sliding.convex.judge import Strength, strength
 from stationary.solve.sliding.coulomb.modes import movable
 from stationary.solve.sliding.coulomb.pressed import limited
-from stationary.solve.sliding.instant.least_power import as_place, require_place
+from stationary.solve.sliding.instant.least_power import require_place
 from stationary.solve.sliding.problem.numbers import Problem, largest
 from stationary.solve.sliding.problem.question import Place, Question
 from stationary.solve.sliding.telling.step import forces_of
@@ -91,7 +91,7 @@ def limit_load(
             {**(inputs or {}), **({} if known else values)},
             (t, t),
         )
-        q, _ = question.layout.state(as_place(at))
+        q, _ = question.layout.state(at, what="at")
         return question, question.at(t, q)
 
     def there(factor: float) -> tuple:

@@ -144,10 +144,10 @@ def _friction(question: Question, answer: Answer) -> tuple[Forces, Forces]:
     limit, *_ = question.stated(problem.size[problem.term], answer.lam, none)
     limit = np.where(dry, limit[problem.starts], np.nan)
     # What is slower than rounding is at rest.
-    still = dry & (answer.stuck | (answer.speeds <= 1e-9 * answer.speed))
+    resting = dry & (answer.stuck | (answer.speeds <= 1e-9 * answer.speed))
     for rows, terms in question.by_name():
         shape = rows.shape if problem.widths[terms.start] == 1 else rows.shape[:-1]
-        for by_name, values in ((limits, limit), (rests, still)):
+        for by_name, values in ((limits, limit), (rests, resting)):
             of = values[terms].reshape(shape)
             by_name[rows.name] = of if shape else of.item()
     return limits, rests
