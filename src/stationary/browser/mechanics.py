@@ -18,10 +18,11 @@ from stationary.browser.picture import Picture
 from stationary.derive.elimination_order import saddle_order
 from stationary.derive.graph import Graph
 from stationary.errors import StatementError
+from stationary.io.model_file import Model
 from stationary.lower.inputs import SLOTS, Drives, drives, lowered, translate
 from stationary.lower.kernel import graph_of, kernel_of
 from stationary.model.interpolation import values_by_name
-from stationary.model.layout import Layout
+from stationary.model.layout import Layout, Start, pairs
 from stationary.model.symbols import require_expressions
 from stationary.model.system import System, follower, require
 from stationary.result.modes import Modes
@@ -153,7 +154,7 @@ class Mechanics:
 
 def mechanics(
     system: System,
-    start: Mapping[Any, Any] | None,
+    start: Start | None,
     params: Mapping[Any, float] | None,
     inputs: Mapping[Any, Any] | None,
     span: tuple[float, float] | None,
@@ -194,6 +195,11 @@ def mechanics(
     require_expressions("what a page shows", shown.values())
     readings = tuple((str(name), sp.S(e)) for name, e in shown.items())
     return Mechanics(system, values, driven, y, span, sizes, ways, alpha, picture, readings)
+
+
+def started(model: Model, start: Start | None) -> dict[Any, Any]:
+    """Return the start of a model file, with what is given instead."""
+    return {**model.start, **dict(pairs(start, "start"))}
 
 
 def by_coordinate(layout: Layout, q: np.ndarray, v: np.ndarray | None = None) -> dict[Any, Any]:

@@ -11,13 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from stationary.browser.mechanics import SPAN, Mechanics, by_coordinate, courses, let_go, mechanics
+from stationary.browser.mechanics import (
+    SPAN,
+    Mechanics,
+    Start,
+    by_coordinate,
+    courses,
+    let_go,
+    mechanics,
+    started,
+)
 from stationary.browser.words import coordinate_names, equations_of, knobs, rests
 from stationary.derive.principle import equations
 from stationary.errors import StatementError, StationaryError, spelled
 from stationary.io.answers import values
 from stationary.io.model_file import Model
-from stationary.model.layout import pairs
 from stationary.model.system import System
 from stationary.model.views import view
 from stationary.pages.mathml import math
@@ -66,7 +74,7 @@ def live(
     system: System | Model | Motion,
     path: Any = None,
     *,
-    start: Mapping[Any, Any] | None = None,
+    start: Start | None = None,
     params: Mapping[Any, float] | None = None,
     inputs: Mapping[Any, Any] | None = None,
     span: tuple[float, float] | None = None,
@@ -124,7 +132,7 @@ def live(
         model, system = system, system.system
         # Numbers in the page are in SI units, whatever they were written in.
         units = {p.name: model.unit(p.name) for p in (*system.parameters, *system.inputs)}
-        start = {**model.start, **dict(pairs(start, "start"))}
+        start = started(model, start)
         own = values(model)
         params = {**own["params"], **_named(params)}
         inputs = {**own["inputs"], **_named(inputs)}

@@ -26,7 +26,7 @@ from stationary.model.continuum import Continuum
 from stationary.model.drawing import Part, Support
 from stationary.model.each import Each, Slot, Table
 from stationary.model.graphs import LARGE, nodes, written_out
-from stationary.model.layout import pairs
+from stationary.model.layout import Start, pairs
 from stationary.model.space.rotation import Entry, Omega, Orientation, orientations
 from stationary.model.system import System
 from stationary.model.terms import Drag, split_sums
@@ -109,7 +109,7 @@ def save(
     system: Any,
     path: Any = None,
     *,
-    start: Mapping[Any, Any] | None = None,
+    start: Start | None = None,
     span: tuple[float, float] | None = None,
 ) -> str:
     """Write a system as a model file, or a result as NetCDF or Zarr.

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import sympy as sp
@@ -48,6 +48,18 @@ class Rows:
     def places(self) -> np.ndarray:
         """Entries of λ, in the shape in which they are read."""
         return self.first + np.arange(int(np.prod(self.shape))).reshape(self.shape)
+
+
+class AbstractPlaced(Protocol):
+    """A result that is a start as well."""
+
+    def as_start(self) -> dict[str, float]:
+        """Return coordinates, and velocities where it moves, by name."""
+        ...
+
+
+#: Coordinates and velocities by symbols or names, or a result that knows its own.
+Start = Mapping[Any, Any] | AbstractPlaced
 
 
 @dataclass(frozen=True)
@@ -336,7 +348,7 @@ class Layout:
         return places
 
     def state(
-        self, start: Any, values: np.ndarray | None = None, what: str = "start"
+        self, start: Start | None, values: np.ndarray | None = None, what: str = "start"
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return q and q̇ at the start; what is left out is zero, and an orientation unturned.
 

@@ -14,6 +14,7 @@ from stationary.derive.graph import Graph
 from stationary.errors import StatementError, say
 from stationary.lower.kernel import graph_of, numeric
 from stationary.lower.rounding import rounding
+from stationary.model.layout import Start
 from stationary.model.system import System
 from stationary.result.state import State
 from stationary.solve.arguments import quiet
@@ -64,7 +65,7 @@ _SETTLED = 1e-13
 @quiet
 def consistent(
     system: System,
-    start: Mapping[Any, Any] | None = None,
+    start: Start | None = None,
     *,
     params: Mapping[Any, float] | None = None,
     t: float = 0.0,

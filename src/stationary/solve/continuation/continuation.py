@@ -10,7 +10,7 @@ import numpy as np
 
 from stationary.errors import StatementError, did_you_mean
 from stationary.lower.kernel import graph_of
-from stationary.model.layout import name_of
+from stationary.model.layout import Start, name_of
 from stationary.model.numbers import pair_of
 from stationary.model.system import System
 from stationary.result.diagram import Branch, Diagram, Special
@@ -33,7 +33,7 @@ def continuation(
     *,
     parameter: Any,
     span: tuple[float, float],
-    start: Equilibrium | Mapping[Any, Any] | None = None,
+    start: Start | None = None,
     params: Mapping[Any, float] | None = None,
     inputs: Mapping[Any, Any] | None = None,
     points: int = _MOST_POINTS,

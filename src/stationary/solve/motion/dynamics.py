@@ -10,6 +10,7 @@ import numpy as np
 from stationary.errors import DidNotConverge, StatementError
 from stationary.lower.inputs import drives
 from stationary.lower.kernel import graph_of, kernel_of
+from stationary.model.layout import Start
 from stationary.model.overflow import bounded, bounded_expression
 from stationary.model.system import System
 from stationary.result.motion import Motion
@@ -41,7 +42,7 @@ def simulate(
     system: System,
     *,
     span: tuple[float, float],
-    start: Mapping[Any, Any] | None = None,
+    start: Start | None = None,
     params: Mapping[Any, float] | None = None,
     inputs: Mapping[Any, Any] | None = None,
     points: int = 1001,

@@ -10,7 +10,7 @@ import numpy as np
 
 from stationary.errors import DerivationError, DidNotConverge, StatementError, say
 from stationary.lower.kernel import graph_of
-from stationary.model.layout import Layout
+from stationary.model.layout import Layout, Start
 from stationary.model.system import System
 from stationary.model.terms import Contact, Drag
 from stationary.result.equilibrium import Equilibrium
@@ -32,7 +32,7 @@ _SATISFIED, _LOOSE = 1e-9, 1e-3
 def statics(
     system: System,
     *,
-    start: Mapping[Any, Any] | None = None,
+    start: Start | None = None,
     params: Mapping[Any, float] | None = None,
     inputs: Mapping[Any, Any] | None = None,
     kind: str = "minimum",

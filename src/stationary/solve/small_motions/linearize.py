@@ -13,7 +13,7 @@ from stationary.errors import DerivationError, StatementError
 from stationary.lower.inputs import drives, sampled, translate
 from stationary.lower.kernel import graph_of, kernel_of, numeric
 from stationary.model.fields import Field
-from stationary.model.layout import Layout, name_of
+from stationary.model.layout import Layout, Start, name_of, pairs
 from stationary.model.system import System, written_out
 from stationary.model.terms import Constraint, vector
 from stationary.result.equilibrium import Equilibrium
@@ -42,7 +42,7 @@ _MOST_COORDINATES = 1000
 def linearize(
     system: System,
     *,
-    at: Equilibrium | Mapping[Any, Any] | None = None,
+    at: Start | None = None,
     params: Mapping[Any, float] | None = None,
     inputs: Mapping[Any, Any] | None = None,
     outputs: Sequence[Any] | None = None,
@@ -156,10 +156,10 @@ def _plain(state: State, p: np.ndarray, t: float, q: np.ndarray, v: np.ndarray) 
     return replace(state, q=zero[0], v=zero[1])
 
 
-def _given(layout: Layout, at: Mapping[Any, Any]) -> tuple[np.ndarray, np.ndarray]:
+def _given(layout: Layout, at: Start) -> tuple[np.ndarray, np.ndarray]:
     """Tell which coordinates and which velocities an operating point gives."""
     given = np.zeros(layout.system.size, dtype=bool), np.zeros(layout.system.size, dtype=bool)
-    for key in at:
+    for key, _ in pairs(at, "at"):
         if not isinstance(key, Field):
             places, order = layout.resolve(key, "at")
             given[order][places] = True

@@ -14,6 +14,7 @@ from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator
 
 from stationary.errors import DerivationError, DidNotConverge, StatementError, say
 from stationary.lower.kernel import graph_of, numeric
+from stationary.model.layout import Start
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.modes import Modes
 from stationary.result.stability import spectrum
@@ -57,7 +58,7 @@ def modes(
     system: Any,
     *,
     count: int = 6,
-    at: Equilibrium | Mapping[Any, Any] | None = None,
+    at: Start | None = None,
     params: Mapping[Any, float] | None = None,
     inputs: Mapping[Any, Any] | None = None,
     t: float = 0.0,

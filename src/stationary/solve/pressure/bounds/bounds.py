@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import StatementError
+from stationary.model.layout import Start
 from stationary.model.system import System
 from stationary.result.pressure import Dual, Pressure, PressureBounds, Proof
 from stationary.result.status import Status
@@ -42,7 +43,7 @@ def pressure_bounds(
     part: System,
     *,
     of: Any,
-    at: Mapping[Any, Any] | None = None,
+    at: Start | None = None,
     params: Mapping[Any, float] | None = None,
     t: float = 0.0,
     count: int = 200,

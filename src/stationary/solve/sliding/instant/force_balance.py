@@ -18,6 +18,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from stationary.errors import DidNotConverge, StatementError, say
+from stationary.model.layout import Start
 from stationary.model.system import System
 from stationary.result.step import Step
 from stationary.solve.arguments import as_time, quiet
@@ -45,7 +46,7 @@ _MOST_MODES = 256
 def newton(
     system: System,
     *,
-    at: Mapping[Any, Any] | None = None,
+    at: Start | None = None,
     params: Mapping[Any, float] | None = None,
     inputs: Mapping[Any, Any] | None = None,
     t: float = 0.0,

@@ -11,6 +11,7 @@ import numpy as np
 
 from stationary.derive.scope import Kind, as_power, minimum_power_holds
 from stationary.errors import DerivationError, StatementError
+from stationary.model.layout import Start
 from stationary.model.symbols import Parameter, Velocity
 from stationary.model.symbols import t as time
 from stationary.model.system import System
@@ -32,7 +33,7 @@ from stationary.solve.sliding.telling.step import failure, nearby, step_of
 def minimum_power(
     system: System,
     *,
-    at: Mapping[Any, Any] | None = None,
+    at: Start | None = None,
     params: Mapping[Any, float] | None = None,
     inputs: Mapping[Any, Any] | None = None,
     t: float = 0.0,
@@ -131,7 +132,7 @@ def _least_power(system: System, wrong: list[str], arguments: tuple) -> Step:
 def minimum_dissipation(
     system: System,
     *,
-    at: Mapping[Any, Any] | None = None,
+    at: Start | None = None,
     params: Mapping[Any, float] | None = None,
     inputs: Mapping[Any, Any] | None = None,
     t: float = 0.0,

@@ -11,7 +11,7 @@ import scipy.sparse as sparse
 import sympy as sp
 
 from stationary.errors import DidNotConverge, StatementError, did_you_mean, say
-from stationary.model.layout import Layout, name_of
+from stationary.model.layout import Layout, Start, name_of
 from stationary.model.symbols import Input, Parameter
 from stationary.model.system import System
 from stationary.model.terms import Load
@@ -37,7 +37,7 @@ def limit_load(
     system: System,
     *,
     load: Any,
-    at: Mapping[Any, Any] | None = None,
+    at: Start | None = None,
     params: Mapping[Any, float] | None = None,
     inputs: Mapping[Any, Any] | None = None,
     t: float = 0.0,

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import splu
 
 from stationary.errors import DerivationError, DidNotConverge, StatementError, say
 from stationary.lower.kernel import graph_of, numeric
-from stationary.model.layout import name_of
+from stationary.model.layout import Start, name_of
 from stationary.model.system import System
 from stationary.result.speed_limit import Beside, SpeedLimit
 from stationary.solve.arguments import quiet
@@ -31,7 +31,7 @@ def quasistatic_error(
     *,
     speed: Any,
     travel: float | None = None,
-    start: Mapping[Any, Any] | None = None,
+    start: Start | None = None,
     params: Mapping[Any, float] | None = None,
     within: tuple[float, float] | None = None,
     level: float = 0.1,

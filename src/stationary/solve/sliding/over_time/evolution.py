@@ -12,6 +12,7 @@ import numpy as np
 
 from stationary.errors import DidNotConverge, NoMotion, StatementError, say
 from stationary.lower.kernel import kernel_of
+from stationary.model.layout import Start
 from stationary.model.system import System
 from stationary.result.slide import Slide
 from stationary.result.status import Status
@@ -63,7 +64,7 @@ def quasistatics(
     system: System,
     *,
     span: Any,
-    start: Mapping[Any, Any] | None = None,
+    start: Start | None = None,
     params: Mapping[Any, float] | None = None,
     inputs: Mapping[Any, Any] | None = None,
     points: int = 201,
