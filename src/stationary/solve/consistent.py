@@ -20,7 +20,7 @@ from stationary.result.state import State
 from stationary.solve.arguments import quiet
 from stationary.solve.inertia import NO_MASS, metric, sizes_of
 from stationary.solve.linear import independent_rows
-from stationary.solve.newton import iterated
+from stationary.solve.newton import iterated, shortened
 from stationary.solve.scales import Scales, scales_of
 
 # Largest number of unknowns for which dense least squares are used, which see lost rank.
@@ -474,15 +474,14 @@ class _Place:
 
     def _shortened(self, q: np.ndarray, move: np.ndarray, size: Any, rows: np.ndarray) -> Any:
         """Shorten a step until the violation goes down, or stays at rounding."""
-        scale = 1.0
-        while scale > 1e-4:
-            trial = self.moved(q, scale * move)
-            R, _, _ = self.violation(trial, np.zeros_like(q))
-            enough = size * (1 - 0.1 * scale) if size > _NEAR else 1.001 * size
-            if np.all(np.isfinite(R)) and np.linalg.norm(R / rows) <= enough:
-                return trial
-            scale /= 2
-        return None
+
+        def trial(share: float) -> np.ndarray | None:
+            there = self.moved(q, share * move)
+            left = np.linalg.norm(self.violation(there, np.zeros_like(q))[0] / rows)
+            enough = size * (1 - 0.1 * share) if size > _NEAR else 1.001 * size
+            return there if left <= enough else None
+
+        return shortened(trial, least=1e-4)[0]
 
     def velocity(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the nearest v with Ṙ = 0, or the best that there is."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sparse
@@ -33,7 +33,7 @@ _PATIENCE = 3
 _LOST = (10, 50)
 
 # Shares of a step below which it leads nowhere.
-_CREEP = 1e-8
+CREEP = 1e-8
 
 # The share of a step at which it is looked whether it is straight.
 _PROBE = 1 / 64
@@ -44,6 +44,10 @@ _SLOW, _STUCK = 0.02, 0.9
 
 # What is this many times the statement's own lengths away has nothing to rest at.
 FAR = 1e8
+
+
+Z = TypeVar("Z")
+There = TypeVar("There")
 
 
 class Ending(StrEnum):
@@ -66,25 +70,44 @@ class Ending(StrEnum):
 
 
 def iterated(
-    z: np.ndarray,
-    step: Callable[[np.ndarray], np.ndarray | None],
-    ended: Callable[[np.ndarray, np.ndarray], bool] | None = None,
+    z: Z,
+    step: Callable[[Z], Z | None],
+    ended: Callable[[Z, Any], bool] | None = None,
     *,
     most: int = MOST_STEPS,
-) -> tuple[np.ndarray, int, Ending]:
+) -> tuple[Z, int, Ending]:
     """Take steps from z: return the last place, the number of steps, and how they ended.
 
     `step` returns the next place, or none where it is not to go on; `ended` tells whether a place
     and the move that led to it are those of the last digits.
     """
     for count in range(most):
-        there = step(z)
+        there: Any = step(z)
         if there is None:
             return z, count, Ending.STALLED
-        move, z = there - z, there
-        if ended is not None and ended(z, move):
+        before, z = z, there
+        if ended is not None and ended(z, there - before):
             return z, count + 1, Ending.BALANCED
     return z, most, Ending.TOO_MANY_STEPS
+
+
+def shortened(
+    trial: Callable[[float], There | None],
+    share: float = 1.0,
+    *,
+    least: float = CREEP,
+    by: float = 2,
+) -> tuple[There | None, float]:
+    """Divide a share of a step until it leads on: return where to, and the share.
+
+    `trial` returns where a share leads to, or none where nothing is better there.
+    """
+    while share > least:
+        there = trial(share)
+        if there is not None:
+            return there, share
+        share /= by
+    return None, share
 
 
 def iterated_together(
@@ -323,7 +346,7 @@ class Balancing:
             return best, Ending.BALANCED if lowest <= 1.0 else Ending.TOO_MANY_STEPS
         return best, Ending.BALANCED if lowest <= 1.0 else Ending.STALLED
 
-    def _size(self, d: np.ndarray) -> float:
+    def _size(self, d: Any) -> float:
         return float(np.linalg.norm(d / self.lengths))
 
     def _along(self, place: Place, linear: Linearized, d, change) -> Place | None:
@@ -336,14 +359,13 @@ class Balancing:
             # The bend at the beginning foretells how far the step is straight.
             bend = self._bend(linear, probe, d, _PROBE)
             share = min(1.0, size * _PROBE**2 / bend) if 0 < bend < np.inf else 1.0
-        while share > _CREEP:
+
+        def trial(share: float) -> Place | None:
             there = place.moved(share * d, place.lam + share * change)
-            if there.finite:
-                again, _ = linear.step(there.left, there.c)
-                if self._size(again) <= (1 - share / 4) * size:
-                    return there
-            share /= 2
-        return None
+            again = linear.step(there.left, there.c)[0] if there.finite else np.inf
+            return there if self._size(again) <= (1 - share / 4) * size else None
+
+        return shortened(trial, share)[0]
 
     def _bend(self, linear: Linearized, there: Place, d: np.ndarray, share: float) -> float:
         """Return by how much what is left differs from what is expected after a share of a step."""

@@ -19,6 +19,7 @@ from stationary.lower.kernel import graph_of, numeric
 from stationary.model.layout import Layout
 from stationary.model.system import System
 from stationary.solve.linear import DENSE_UP_TO, Saddle
+from stationary.solve.newton import Ending, iterated
 
 # Steps that bring a configuration back onto its constraints, and those to where they are violated
 # least: halves of the way, where they depend on each other there.
@@ -208,14 +209,19 @@ class AbstractAtRest(ABC):
         if not len(active):
             return q
         weights = sparse.diags(1 / self._even(q) ** 2, format="csc")
-        for _ in range(_MOST_CORRECTIONS):
+
+        def step(q: np.ndarray) -> np.ndarray | None:
             c, A = self.limits(q, active)
             if not np.all(np.isfinite(c)):
                 return None
-            move, _ = Saddle(weights, A).solve(np.zeros(len(q)), -c)
-            q = self.moved(q, move)
-            if np.all(np.abs(move) <= 64 * np.spacing(np.abs(q)) + 1e-14 * self.moves(q)):
-                return q
+            return self.moved(q, Saddle(weights, A).solve(np.zeros(len(q)), -c)[0])
+
+        def settled(q: np.ndarray, move: np.ndarray) -> bool:
+            return bool(np.all(np.abs(move) <= 64 * np.spacing(np.abs(q)) + 1e-14 * self.moves(q)))
+
+        q, _, ending = iterated(q, step, settled, most=_MOST_CORRECTIONS)
+        if ending is Ending.BALANCED:
+            return q
         c, A = self.limits(q, active)
         return q if np.all(np.abs(c) <= self.small(q, A, 1e-10)) else None
 

@@ -16,7 +16,7 @@ from stationary.model.layout import name_of
 from stationary.model.system import System
 from stationary.result.equilibrium import Equilibrium
 from stationary.solve.linear import DENSE_UP_TO, Saddle
-from stationary.solve.newton import Balancing, Ending, Place
+from stationary.solve.newton import Balancing, Ending, Place, iterated, shortened
 from stationary.solve.progress import Progress
 from stationary.solve.rest.at_rest import AbstractAtRest
 from stationary.solve.rest.descent import Descent
@@ -460,25 +460,26 @@ class Search(AbstractAtRest):
     def _corrected(self, place: Place, lengths: np.ndarray) -> Place:
         """Return a place brought towards its constraints, by steps that do not overshoot."""
         creeps = 0
-        for _ in range(_MOST_CORRECTIONS):
+
+        def step(place: Place) -> Place | None:
+            nonlocal creeps
             frame = place.frame
             move = frame.correction(place.c)
-            size, share = np.linalg.norm(move / lengths), 1.0
-            if self._holds(place) or np.all(np.abs(move) <= np.spacing(np.abs(place.q))):
-                break
-            while share > _CREEP / 64:
+            small = np.all(np.abs(move) <= np.spacing(np.abs(place.q)))
+            if small or creeps > _MOST_CREEPS or self._holds(place):
+                return None
+            size = np.linalg.norm(move / lengths)
+
+            def trial(share: float) -> Place | None:
                 there = place.moved(share * move, place.lam)
-                if there.finite:
-                    again = np.linalg.norm(frame.correction(there.c) / lengths)
-                    if again <= (1 - share / 4) * size:
-                        break
-                share /= 2
-            else:
-                break
-            place, creeps = there, creeps + (share < _CREEP)
-            if creeps > _MOST_CREEPS:
-                break
-        return place
+                again = frame.correction(there.c) / lengths if there.finite else np.inf
+                return there if np.linalg.norm(again) <= (1 - share / 4) * size else None
+
+            there, share = shortened(trial, least=_CREEP / 64)
+            creeps += share < _CREEP
+            return there
+
+        return iterated(place, step, most=_MOST_CORRECTIONS)[0]
 
     def _holds(self, place: Place) -> bool:
         """Tell whether constraints hold as well as rounding lets."""

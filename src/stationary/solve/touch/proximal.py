@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stationary.solve.newton import shortened
 from stationary.solve.touch.step_law import GIVE, SLIDE, STICK, Guess, Law, of_guess, slips_of
 
 # Newton's steps for one point, if rows do not give way and if they do, and points.
@@ -88,17 +89,15 @@ def _newton(
             v, z = of_guess(law, point.shown, max(give, GIVE) * weights, c)
         except np.linalg.LinAlgError:
             break
-        allowed, part, shortest = max(sizes[-_MEMORY:]), 1.0, None
-        while part >= _SHORTEST:
-            new = _seen(law, point.v + part * (v - point.v), point.z + part * (z - point.z),
-                        weights, give, last)  # fmt: skip
-            if shortest is None or new.size < shortest.size:
-                shortest = new
-            if new.size < (1 - 1e-4 * part) * allowed:
-                break
-            part /= 2
-        assert shortest is not None
-        point = shortest
+        allowed, tried = max(sizes[-_MEMORY:]), []
+
+        def trial(part: float) -> _Point | None:
+            tried.append(_seen(law, point.v + part * (v - point.v), point.z + part * (z - point.z),
+                               weights, give, last))  # fmt: skip
+            return tried[-1] if tried[-1].size < (1 - 1e-4 * part) * allowed else None
+
+        shortened(trial, least=_SHORTEST / 2)
+        point = min(tried, key=lambda each: each.size)
         sizes.append(point.size)
         best = point if point.size < best.size else best
     return best, float(np.abs(best.off).max())

@@ -12,6 +12,7 @@ from itertools import product
 import numpy as np
 
 from stationary.solve.linear import extent
+from stationary.solve.newton import shortened
 from stationary.solve.pressure.bounds.finger import (
     End,
     Finger,
@@ -136,7 +137,7 @@ def _central(
         fall[0] += 1 / share
         scale = 1 / np.sqrt(np.maximum(np.diag(H), 1e-300))
         step = -scale * np.linalg.lstsq(H * scale * scale[:, None], scale * fall, rcond=1e-15)[0]
-        gain, long = -float(fall @ step), 1.0
+        gain = -float(fall @ step)
         near = count * share < _GAP * abs(u[0])
         if gain < _NEAR:
             central = u, far / room, 1 / beyond
@@ -145,18 +146,19 @@ def _central(
             share /= _SHRINKS
             continue
         level = u[0] / share - np.log(room).sum() - np.log(beyond).sum()
-        while long > _SHORT:
+
+        def lower(long: float) -> tuple[np.ndarray, tuple[np.ndarray, ...]] | None:
             new = u + long * step
             there, left = cones(new), walls @ new + depth
-            if min(there[3].min(), left.min(initial=1.0)) > 0 and (
-                new[0] / share - np.log(there[3]).sum() - np.log(left).sum()
-                < level - 0.1 * long * gain
-            ):
-                break
-            long /= 2
-        else:
+            if not min(there[3].min(), left.min(initial=1.0)) > 0:
+                return None
+            height = new[0] / share - np.log(there[3]).sum() - np.log(left).sum()
+            return (new, there) if height < level - 0.1 * long * gain else None
+
+        new, _ = shortened(lower, least=_SHORT)
+        if new is None:
             break
-        u, here = u + long * step, there
+        u, here = new
     u, masses, forces = central
     return u[:3], u[3:], masses / masses.sum(), forces
 
@@ -214,14 +216,17 @@ def _saddle(
         steps = 1j * tiny * np.eye(len(u))[unknowns]
         J = np.stack([np.imag(left(u + k)[unknowns]) / tiny for k in steps], axis=1)
         step = np.linalg.lstsq(J, off, rcond=1e-14)[0]
-        while long > _SHORT:
+
+        def nearer(long: float) -> tuple[np.ndarray, np.ndarray] | None:
             new = u.copy()
             new[unknowns] -= long * step
             after = left(new)[unknowns]
-            if np.abs(after).max() < (1 - 0.1 * long) * np.abs(off).max():
-                u, off, long = new, after, min(4 * long, 1.0)
-                break
-            long /= 4
+            less = np.abs(after).max() < (1 - 0.1 * long) * np.abs(off).max()
+            return (new, after) if less else None
+
+        there, long = shortened(nearer, long, least=_SHORT, by=4)
+        if there is not None:
+            (u, off), long = there, min(4 * long, 1.0)
     low = float(np.abs(off).max())
     affine, z, masses = u[:3], u[3 : 3 + size], u[3 + size : 3 + size + count]
     if moves:
