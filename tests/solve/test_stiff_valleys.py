@@ -112,9 +112,11 @@ def test_what_has_no_stiffness_is_judged_by_its_energy_in_every_unit(name):
 def test_a_stiffness_that_is_rounding_of_others_has_no_sign(sign, rounded):
     # 0.1 + 0.2 − 0.3 is 5.6e-17: what cancels leaves the next power to decide.
     k = st.parameters(k0=0.1, k1=0.2, k2=0.3)
-    energy = rounded * (k[0] + k[1] - k[2]) * x**2 + sign * x**4 + y**2
-    rest = st.statics(st.System(potential=energy), kind="any")
-    assert rest.stable is (sign > 0) and rest.inertia == (1, 0, 1)
+    for E, L in ((1, 1), (3.0, 1), (8.23, 1.2e6), (2e3, 1.5e-7), (7e10, 1.9)):
+        X, Y = x / L, y / L
+        energy = E * (rounded * (k[0] + k[1] - k[2]) * X**2 + sign * X**4 + Y**2)
+        rest = st.statics(st.System(potential=energy), kind="any")
+        assert rest.stable is (sign > 0) and rest.inertia == (1, 0, 1)
 
 
 @pytest.mark.parametrize("form", ["squares", "lengths"])

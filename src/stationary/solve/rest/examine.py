@@ -243,18 +243,18 @@ class Examination(AbstractPoint):
             there = self.search.onto(self.q + step * way, self.active)
             if there is None or self._through(there):
                 break
-            rise = self._rise(there)
-            if rise > self._noise:
+            rise = self._told_rise(there)
+            if rise > 0:
                 # What is straight may climb the side of a valley that falls.
                 there = self._relaxed(there)
                 if there is None:
                     break
-                rise = self._rise(there)
+                rise = self._told_rise(there)
                 # Of large systems that takes long.
                 stride = 4.0 if self.saddle.dense else 64.0
-            if rise > self._noise or rise >= lowest[0] and lowest[0]:
+            if rise > 0 or rise >= lowest[0] and lowest[0]:
                 return (rise, there) if not lowest[0] else lowest
-            if rise < -self._noise:
+            if rise < 0:
                 lowest, farthest = (rise, there), max(_FARTHEST, 16 * step)
             step *= stride
         return lowest
@@ -332,17 +332,22 @@ class Examination(AbstractPoint):
             there = self.q + tiny * rng.standard_normal(len(self.q))
             d = there - self.q
             scatter.append(abs(self._rise(there) - left @ d - d @ (self.hessian @ d) / 2))
-        search, energy = self.search, self.search.forces(self.q)[1]
-        noise = 8 * max(scatter) + 4e-16 * abs(energy)
+        noise = 8 * max(scatter) + 4e-16 * abs(self.search.forces(self.q)[1])
         # And what last digits cost, here and as far as is looked: of (x² − 1)² all else is zero.
         d = np.spacing(np.maximum(np.abs(self.q), self.search.neighbourhood(self.q)))
-        noise += 4 * float(d @ (abs(self.hessian) @ d))
-        if search.stated:
-            # What cancels, as 1 − cos does, is lost however little it scatters.
-            at = [search.t, self.q, search.inputs(self.q), search.params]
-            lost = rounding(search.balance, "forces", at, output=1)
-            noise += 0.0 if lost is None else 4 * float(lost[0])
-        return noise
+        return noise + 4 * float(d @ (abs(self.hessian) @ d)) + self._energy_lost(self.q)
+
+    def _energy_lost(self, q: np.ndarray) -> float:
+        """Return what a stated energy loses where terms cancel, as 1 − cos, and does not scatter."""
+        search = self.search
+        at = [search.t, q, search.inputs(q), search.params]
+        lost = rounding(search.balance, "forces", at, output=1) if search.stated else None
+        return 0.0 if lost is None else 4 * float(lost[0])
+
+    def _told_rise(self, there: np.ndarray) -> float:
+        """Change of the energy, zero where it may be rounding: here, or of terms that grow."""
+        rise = self._rise(there)
+        return rise if abs(rise) > self._noise and abs(rise) > self._energy_lost(there) else 0.0
 
     def _through(self, there: np.ndarray) -> bool:
         """Tell whether a configuration passes through a contact that is open."""
@@ -396,7 +401,7 @@ class Examination(AbstractPoint):
                 return gone > 0 or None
             q, lam, gone, times = there.q, there.lam, times, 4 * times
             # No energy changes along a family, however stiff what lies across it is.
-            if self.conservative and abs(self._rise(q)) > self._noise:
+            if self.conservative and self._told_rise(q):
                 return False
         return True
 
