@@ -338,7 +338,7 @@ class Examination(AbstractPoint):
         return noise + 4 * float(d @ (abs(self.hessian) @ d)) + self._energy_lost(self.q)
 
     def _energy_lost(self, q: np.ndarray) -> float:
-        """Return what a stated energy loses where terms cancel, as 1 − cos, and does not scatter."""
+        """Return what a stated energy loses where terms cancel, as 1 − cos, without a scatter."""
         search = self.search
         at = [search.t, q, search.inputs(q), search.params]
         lost = rounding(search.balance, "forces", at, output=1) if search.stated else None
