@@ -11,7 +11,7 @@ import sympy as sp
 from stationary.derive.check_by_numbers import findings_by_numbers
 from stationary.derive.constraints import integrability, redundant
 from stationary.derive.effort import TooLong, bounded, is_long
-from stationary.derive.findings import Finding, Report, Rough, listed, redundancy
+from stationary.derive.findings import Dry, Finding, Report, listed, redundancy
 from stationary.derive.graph import Graph
 from stationary.derive.lagrange import Equations, equations
 from stationary.derive.readable import in_fractions, plain, tidy
@@ -74,7 +74,7 @@ def check(system: System) -> Report:
     """
     require(system)
     # Dry friction and contacts are named and not written out, however many rows they have.
-    losses = Rough(tuple(f for f in system.friction if not isinstance(f, Drag)), system.contacts)
+    losses = Dry(tuple(f for f in system.friction if not isinstance(f, Drag)), system.contacts)
     drags = tuple(f for f in system.friction if isinstance(f, Drag))
     smooth = replace(system, friction=drags, contacts=())
     try:
@@ -252,7 +252,7 @@ def _equations_by_numbers(eq: Equations) -> Finding:
 # -- what is conserved ----------------------------------------------------------------------------
 
 
-def _cyclic(eq: Equations, whole: System, losses: Rough) -> Finding:
+def _cyclic(eq: Equations, whole: System, losses: Dry) -> Finding:
     """Name coordinates on which no energy and no force depends, and what becomes of their momenta.
 
     A force along such a coordinate, as that of a motor, changes its momentum and leaves it cyclic.
@@ -286,7 +286,7 @@ def _cyclic(eq: Equations, whole: System, losses: Rough) -> Finding:
     return Finding("cyclic", bool(sentences), text, how, kept, required=False)
 
 
-def _energy(eq: Equations, whole: System, losses: Rough) -> Finding:
+def _energy(eq: Equations, whole: System, losses: Dry) -> Finding:
     """Check dh/dt = −∂L/∂t + q̇·Q − λ·(A q̇), with W on the side of the energy."""
     T, v = whole.kinetic, eq.velocities
     L = T - whole.potential + whole.work
@@ -312,7 +312,7 @@ def _energy(eq: Equations, whole: System, losses: Rough) -> Finding:
     return Finding("energy", not reasons, text, how, h, required=False)
 
 
-def _reasons_for_loss(eq: Equations, s: System, L: sp.Expr, losses: Rough) -> tuple[list[str], str]:
+def _reasons_for_loss(eq: Equations, s: System, L: sp.Expr, losses: Dry) -> tuple[list[str], str]:
     q = eq.coordinates
     steady, how = vanish((L.diff(t),))
     reasons = [] if steady else ["an energy depends on time"]

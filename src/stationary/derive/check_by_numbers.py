@@ -12,7 +12,7 @@ import scipy.sparse as sparse
 import scipy.sparse.linalg as sparse_linalg
 
 from stationary.derive.constraints import redundant_rows
-from stationary.derive.findings import Finding, Rough, listed, redundancy
+from stationary.derive.findings import Dry, Finding, listed, redundancy
 from stationary.derive.graph import Graph
 from stationary.derive.sampling import random_state, states_of
 from stationary.model.symbols import Coordinate
@@ -28,7 +28,7 @@ _LARGEST, _LED = 1000, 300
 _STEP, _SAME = 1e-3, 1e-7
 
 
-def findings_by_numbers(system: System, losses: Rough) -> list[Finding]:
+def findings_by_numbers(system: System, losses: Dry) -> list[Finding]:
     """Return what the graph of a system shows at random states."""
     looks = _Looks(system, losses)
     if not looks.states:
@@ -48,7 +48,7 @@ class _Looks:
     """A system at random states."""
 
     system: System
-    losses: Rough
+    losses: Dry
 
     @cached_property
     def graph(self) -> Graph:

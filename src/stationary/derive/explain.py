@@ -53,10 +53,10 @@ Step = tuple[str, list[str]]
 def explanation(eq: Equations) -> Explanation:
     """Return the derivation of the equations, step by step."""
     with bounded(WHOLE):
-        return by_angular_velocity(eq) or _told(_Blackboard(eq))
+        return by_angular_velocity(eq) or _derivation(_Blackboard(eq))
 
 
-def _told(board: _Blackboard) -> Explanation:
+def _derivation(board: _Blackboard) -> Explanation:
     eq = board.eq
     lines = [
         title("Equations of motion", eq.system.name),

@@ -103,7 +103,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Rough:
+class Dry:
     """What has no place in Lagrange's equations: dry friction and contacts."""
 
     friction: tuple[Any, ...]

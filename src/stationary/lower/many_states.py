@@ -20,7 +20,7 @@ def at_states(one: ca.Function, t: np.ndarray, y: np.ndarray, p: np.ndarray) -> 
     Values p are the same for all, or one row each, too.
     """
     block = _block(one)
-    values, mapped = np.empty((len(t), one.numel_out(0))), _together(one, block, p.ndim == 1)
+    values, mapped = np.empty((len(t), one.numel_out(0))), _mapped(one, block, p.ndim == 1)
     for first in range(0, len(t), block):
         here = slice(first, first + block)
         times, states, params = t[here], y[here], p if p.ndim == 1 else p[here]
@@ -42,6 +42,6 @@ def _block(one: ca.Function) -> int:
 
 
 @lru_cache(maxsize=256)
-def _together(one: ca.Function, block: int, shared: bool) -> Numeric:
+def _mapped(one: ca.Function, block: int, shared: bool) -> Numeric:
     """Return a function of t, y and p at several states at once, which may share p."""
     return Numeric(one.map(one.name(), "serial", block, [2] if shared else [], []))

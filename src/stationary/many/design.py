@@ -152,7 +152,7 @@ def _iterates(values: Any) -> bool:
     )
 
 
-def _together(names: tuple[str, ...], values: Any) -> Axis:
+def _joint_axis(names: tuple[str, ...], values: Any) -> Axis:
     """Take as many lists as names, which vary together."""
     rows = list(values) if _iterates(values) else []
     title = ", ".join(names)
@@ -196,7 +196,7 @@ def as_design(over: Any) -> Design:
     axes = []
     for key, values in over.items():
         if isinstance(key, tuple):
-            axes.append(_together(tuple(name_of(k) for k in key), values))
+            axes.append(_joint_axis(tuple(name_of(k) for k in key), values))
         else:
             name = name_of(key)
             axes.append(Axis(name, ((name, _listed(name, values)),)))

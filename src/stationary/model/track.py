@@ -44,7 +44,7 @@ def cut(
 ) -> Pushes:
     """Return short pushes of type `push` from readings of one track."""
     _require_lengths(radius, far)
-    when, poses, tip, force = _together(poses, tip, force)
+    when, poses, tip, force = _aligned(poses, tip, force)
     corners = polygon(outline)
     corners = corners if area(corners) > 0 else corners[::-1]
     given = [poses, tip] + ([] if force is None else [force])
@@ -143,7 +143,7 @@ def _require_lengths(radius: Any, far: Any) -> None:
             )
 
 
-def _together(poses: Any, tip: Any, force: Any):
+def _aligned(poses: Any, tip: Any, force: Any):
     """Return times, poses, tips and forces, one row for each reading of the part.
 
     With a first column of times the readings of tip and force are taken at those of the poses.

@@ -53,7 +53,7 @@ def examples() -> Any:
 
 
 @dataclass(frozen=True)
-class Told:
+class Answer:
     """What a run of the gallery says: words for a reader, facts for a program, a code."""
 
     words: str
@@ -61,7 +61,7 @@ class Told:
     code: int = 0
 
 
-def run(folder: Path, options: Any) -> Told:
+def run(folder: Path, options: Any) -> Answer:
     """Run examples, draw their pictures and build the page."""
     package = examples()
     known = package.names()
@@ -76,7 +76,7 @@ def run(folder: Path, options: Any) -> Told:
         about = {name: title(package.load(name)) for name in known}
         width = max(map(len, known)) + 2
         lines = [f"{name:<{width}}{words}" for name, words in about.items()]
-        return Told("\n".join(lines), {"examples": about})
+        return Answer("\n".join(lines), {"examples": about})
     began = time.perf_counter()
     silent = options.json or options.quiet
     tell = (lambda *a: None) if silent else partial(print, flush=True)
@@ -99,7 +99,7 @@ def run(folder: Path, options: Any) -> Told:
     off = outcome.outside
     words = f"\n{off or 'No'} row{'s' * (off != 1)} outside tolerance; "
     words += f"{time.perf_counter() - began:.0f} s. The page is {outcome.page.resolve()}"
-    return Told(words, facts, code)
+    return Answer(words, facts, code)
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def answer(question: str, text: str) -> dict[str, Any]:
             return _read(model)
         if question == "live":
             return {"html": st.live(model)}
-        return _told(model, question)
+        return _answered(model, question)
     except st.StationaryError as error:
         return {
             "error": str(error),
@@ -65,7 +65,7 @@ def _questions(model: Any) -> list[str]:
     return moves + sections(model)
 
 
-def _told(model: Any, question: str) -> dict[str, Any]:
+def _answered(model: Any, question: str) -> dict[str, Any]:
     chapter = section(model, question)
     tiles = [f"{what}: {fact}" for what, fact in chapter.summary]
     return {"html": page(TABS[question], chapter.html), "evidence": tiles}

@@ -109,15 +109,15 @@ class Follower(AbstractCorrector):
                     waiting.pop(0)
                     halves.append(trail)
                 if len(halves) == 2:
-                    self.trails[:] = [self._told(joined(halves[0], halves[1]))]
+                    self.trails[:] = [self._labelled(joined(halves[0], halves[1]))]
                 elif len(halves) > 2 and len(trail) > 1:
-                    self.trails.append(self._told(trail, begins=True))
+                    self.trails.append(self._labelled(trail, begins=True))
         except KeyboardInterrupt:
             pass
         finally:
             progress.close()
         if not self.trails:
-            self.trails = [self._told(half) for half in halves]
+            self.trails = [self._labelled(half) for half in halves]
 
     def follow(self, z: np.ndarray, tangent: np.ndarray, progress: Progress):
         """Follow one branch in one direction; return it and the branches that start from it."""
@@ -209,7 +209,7 @@ class Follower(AbstractCorrector):
         """Return the last digits of a value of the parameter."""
         return 4e-16 * max(abs(value), self.curve.scale[-1])
 
-    def _told(self, trail: Trail, begins: bool = False) -> Trail:
+    def _labelled(self, trail: Trail, begins: bool = False) -> Trail:
         """Say of a branch where it begins, and which part of the span it does not reach."""
         name, parameter = self.curve.parameter, trail.points[:, -1]
         word, words = str(trail.status), [trail.status.message]
@@ -247,7 +247,7 @@ class Follower(AbstractCorrector):
                 return Status("upright", f"all of it is at {at}: it balances there at any size")
         if (unheld := self._unheld(trail)) is not None:
             return unheld
-        turned = (self.curve.periods != 0) | (self.curve.together != 0)
+        turned = (self.curve.periods != 0) | (self.curve.shared_turn != 0)
         away = np.abs(z - self.curve.start / self.curve.scale)[:n] * ~turned[:n]
         if not len(away) or away.max() < _AWAY:
             return None

@@ -121,7 +121,7 @@ def _diagram(curve: EquilibriumCurve, follower: Follower) -> Diagram:
             parameter=trail.points[:, -1],
             q=trail.points[:, :n],
             lam=trail.points[:, n:-1],
-            unstable=trail.growing if _told(curve, trail) else np.full(len(trail), -1),
+            unstable=trail.growing if _growth_decides(curve, trail) else np.full(len(trail), -1),
             status=trail.status,
         )
         for trail in follower.trails
@@ -143,7 +143,7 @@ def _diagram(curve: EquilibriumCurve, follower: Follower) -> Diagram:
     return Diagram(curve.system, curve.parameter, branches, special, curve.params, frozen)
 
 
-def _told(curve: EquilibriumCurve, trail: Trail) -> bool:
+def _growth_decides(curve: EquilibriumCurve, trail: Trail) -> bool:
     """Tell whether growth rates say what is stable along a branch.
 
     Where most of them are rounding, as along a family, statics must say the same of some points.

@@ -66,7 +66,7 @@ class AbstractCurve(ABC):
         return np.zeros(len(self.start))
 
     @cached_property
-    def together(self) -> np.ndarray:
+    def shared_turn(self) -> np.ndarray:
         """A whole turn of entries that are angles together alone, as rotors on one soft shaft."""
         return np.zeros(len(self.start))
 
@@ -80,7 +80,7 @@ class AbstractCurve(ABC):
         periods = self.periods[some]
         whole = np.where(periods > 0, periods, 1.0)
         w = self.kinematics.nearest(w, to)
-        if (shared := self.together[some]).any():
+        if (shared := self.shared_turn[some]).any():
             turns = np.round((to - w) @ shared / (shared @ shared))
             w = w + np.multiply.outer(turns, shared)
         return w + np.where(periods > 0, np.round((to - w) / whole), 0.0) * periods
@@ -313,7 +313,7 @@ class EquilibriumCurve(AbstractCurve):
         return np.array([self._turn(one) for one in np.eye(len(self.start))]).diagonal()
 
     @cached_property
-    def together(self) -> np.ndarray:
+    def shared_turn(self) -> np.ndarray:
         """A whole turn of all that are no angles by themselves, if it changes nothing."""
         shaft = (np.arange(len(self.start)) < self.n) & (self.periods == 0)
         return self._turn(shaft.astype(float)) if shaft.sum() > 1 else np.zeros(len(shaft))

@@ -53,7 +53,7 @@ def way(slide: Slide, rtol: float, last: State) -> list[Finding]:
     off, doubt, seen = [], [], np.zeros(len(t) - 1, dtype=bool)
     ends = np.zeros(0, dtype=int)
     for rule, beside in _RULES:
-        first, went, unsure = _told(t, v, events, rule, beside)
+        first, went, unsure = _ways_between(t, v, events, rule, beside)
         wide = len(rule) - 1
         left, small = np.abs(q[first + wide] - q[first] - went), rtol * lengths
         # Velocities that turn fast between two times are looked at more closely.
@@ -101,7 +101,7 @@ def _lengths(last: State) -> np.ndarray:
     return lengths
 
 
-def _told(
+def _ways_between(
     t: np.ndarray, v: np.ndarray, events: np.ndarray, rule: np.ndarray, beside: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Add up velocities over times of one distance at which they are told, between changes.

@@ -75,7 +75,7 @@ def followed(ode: Ode, begin: np.ndarray, piece: Piece) -> tuple[int, Finding] |
         some = beyond(some)
     if len(some):
         other = partial(_anew, ode, t, stiff=stiff, known=(size, origin))
-        there = _together(ode, t, some, y[some], tolerance)
+        there = _quick_ends(ode, t, some, y[some], tolerance)
         lost = some[_unknown(there)]
         if len(lost):
             missed[lost], stiff[lost] = _settled(ode, t, y, lost, missed[lost], tolerance[lost])
@@ -91,7 +91,7 @@ def followed(ode: Ode, begin: np.ndarray, piece: Piece) -> tuple[int, Finding] |
         some, there = some[wrong], there[wrong]
         for signs in (1.0, (-1.0) ** np.arange(y.shape[1])) if len(some) else ():
             begun = y[some] + signs * tolerance[some]
-            spread = np.abs(other(some, begun, _together(ode, t, some, begun, tolerance)) - there)
+            spread = np.abs(other(some, begun, _quick_ends(ode, t, some, begun, tolerance)) - there)
             allowed[some] = np.maximum(allowed[some], _TOLERANCES * np.nan_to_num(spread))
     # It goes on from where it was, and ends where it says.
     off[0] = np.maximum(off[0], np.abs(y[0] - begin))
@@ -218,7 +218,7 @@ def _weights(t: np.ndarray, most: int) -> sparse.csr_array:
     return sparse.csr_array((means.ravel(), every.ravel(), rows), shape=(count - 1, count))
 
 
-def _together(
+def _quick_ends(
     ode: Ode, t: np.ndarray, some: np.ndarray, y: np.ndarray, tolerance: np.ndarray
 ) -> np.ndarray:
     """Return where some steps end that begin with states, as far as that is quickly told."""

@@ -60,7 +60,7 @@ def proven(motion: Motion, rtol: float) -> Motion:
     few = _few(motion)
     broken = worst(kept(motion, few))
     if broken is not None:
-        return replace(motion, status=Status("violated", _told(motion, few)))
+        return replace(motion, status=Status("violated", _constraints_left(motion, few)))
     if motion.status not in ("done", "event"):
         return motion
     off = worst(accounted(motion, rtol, few))
@@ -230,7 +230,7 @@ def _violations(motion: Motion, few: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return R, allowed
 
 
-def _told(motion: Motion, few: np.ndarray) -> str:
+def _constraints_left(motion: Motion, few: np.ndarray) -> str:
     """Say which constraints a motion leaves: such as agreed only at the start."""
     R, allowed = _violations(motion, few)
     names = [motion.kernel.layout.row_name(int(i)) for i in np.flatnonzero(~(R <= allowed))]

@@ -276,7 +276,7 @@ class Examination(AbstractPoint):
         Where nothing tells a length, very far. Something may be so stiff that what it tells is no
         longer than last digits: then far beyond those.
         """
-        if not self.search.told:
+        if not self.search.tells_length:
             return _BEYOND
         digits = np.spacing(np.abs(self.q)) / self.search.neighbourhood(self.q)
         share = float(np.max(digits, initial=0.0))

@@ -95,7 +95,7 @@ class Search(AbstractAtRest):
     start: Any = None
     bend: Any = None
     #: Whether anything in the statement tells a length.
-    told: bool = True
+    tells_length: bool = True
     #: The largest stiffness of each coordinate on the way.
     stiffest: Any = None
 
@@ -190,7 +190,7 @@ class Search(AbstractAtRest):
         if not energy:
             rigid = np.sqrt(np.divide(1.0, stiff, out=np.zeros(len(q)), where=good))
             energy = self._turning(q, rigid) ** 2
-            self.told = energy > 0
+            self.tells_length = energy > 0
         soft = np.sqrt(np.divide(energy or 1.0, stiff, out=np.zeros(len(q)), where=good))
         moves = np.where(bent, self.bend, soft)
         moves = np.where(moves > 0, moves, ways)

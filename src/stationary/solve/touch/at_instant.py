@@ -86,7 +86,7 @@ class Instant:
             raise Stopped("chatter", f"impacts do not end at t = {self.t:.6g}", self.t)
         y, facts, resting = self._rested(y, facts, near, struck, slow)
         struck = struck or bool(self.impacts)
-        rests = self._still(facts, causes, struck, slow[facts.slips])
+        rests = self._rests(facts, causes, struck, slow[facts.slips])
         away = frozenset(
             j
             for j in range(len(facts.touch.rubs))
@@ -260,7 +260,7 @@ class Instant:
             ways[j] = tuple((-force / max(np.linalg.norm(force), 1e-300)).tolist())
         return ways
 
-    def _still(self, facts: Facts, causes: list[int], struck: bool, room: np.ndarray) -> np.ndarray:
+    def _rests(self, facts: Facts, causes: list[int], struck: bool, room: np.ndarray) -> np.ndarray:
         """Tell which rubs have no rate: they stuck, have come to rest, or were stopped."""
         touch, rests = facts.touch, np.zeros(len(facts.touch.rubs), dtype=bool)
         rates = facts.rate[facts.slips]

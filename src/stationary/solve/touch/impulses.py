@@ -155,11 +155,11 @@ def _judged(
     if law.coupled and left > _ENOUGH:
         # What slides opens its gap a little, and the next step closes it: no gap is negative.
         v, z = programs.after(None)
-        return replace(_told(law, v, z, weights), convex=True)
-    return _told(law, v, z, weights)
+        return replace(_answered(law, v, z, weights), convex=True)
+    return _answered(law, v, z, weights)
 
 
-def _told(law: Law, v: np.ndarray, z: np.ndarray, weights: np.ndarray) -> StepAnswer:
+def _answered(law: Law, v: np.ndarray, z: np.ndarray, weights: np.ndarray) -> StepAnswer:
     """Return what programs say, without the traces of impulses where contacts are open.
 
     Velocities follow from impulses: no momentum is lost where a program is not quite solved.

@@ -124,7 +124,7 @@ def simulate_touch(
         motion = _judged(motion, tolerances[0], driver.largest, driver.stray)
         motion = _followed(motion, driver)
     if throw and motion.status in ("none", "several"):
-        raise NoMotion(_told(motion, last), kind=str(motion.status), solution=motion,
+        raise NoMotion(_reason(motion, last), kind=str(motion.status), solution=motion,
                        names=motion.status.names)  # fmt: skip
     if throw and not motion.success and motion.status != "interrupted":
         raise DidNotConverge(failure(motion, last), status=motion.status, solution=motion)
@@ -358,7 +358,7 @@ def _judged(motion: Touched, rtol: float, largest: float, stray: float) -> Touch
     return replace(motion, status=Status("inaccurate", message))
 
 
-def _told(motion: Touched, last: float) -> str:
+def _reason(motion: Touched, last: float) -> str:
     reason = motion.status.message[0].upper() + motion.status.message[1:]
     advice = (
         "Rigid bodies with so much friction jam here: take less friction, or let something give "

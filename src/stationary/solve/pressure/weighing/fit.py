@@ -134,7 +134,7 @@ def fit_pressure(
     doubt += f"; they agree better if {moved}" * bool(moved)
     doubt += aside(part, [taken[k] for k in names], names) + beside(search.measured)
     heavier = _heavier(search, fitted)
-    fit = _told(part, search, fitted, names, out, doubt + heavier)
+    fit = _result(part, search, fitted, names, out, doubt + heavier)
     if heavier:
         # Sensor or weight, one of them is wrong: the loads are those of either.
         either = weight / fitted.load.sum()
@@ -294,7 +294,7 @@ def _require_agreement(search: Search, fitted: Fitted, names: list[int], rougher
     return f"; they agree better by far if {meant}" if meant else ""
 
 
-def _told(
+def _result(
     part: System, search: Search, fitted: Fitted, kept: list[int], out: dict[int, str], doubt: str
 ) -> FittedPressure:
     measured, weight, forced = search.measured, search.weight, search.forced
@@ -361,11 +361,11 @@ def _told(
         float(finger), (float(around[0]), float(around[1])), covariance, rms, each,
         next_push(part, search, fitted, known), status, tuple(sorted(out)),
         measured.cells, centre, np.stack([centre - off, centre + off], axis=1),
-        _not_told(part, search, measured.points, weights, np.stack([low, high], axis=1)),
+        _unknowable(part, search, measured.points, weights, np.stack([low, high], axis=1)),
     )  # fmt: skip
 
 
-def _not_told(
+def _unknowable(
     part: System, search: Search, points: np.ndarray, weights: np.ndarray, intervals: np.ndarray
 ) -> str:
     """Say what no push of this part can tell, whatever its readings."""

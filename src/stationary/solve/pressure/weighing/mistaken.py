@@ -27,7 +27,7 @@ def likely(search: Search) -> str:
     plain = [replace(p, noise=None) for p in given.pushes]
     missed, misses = np.inf, {}
     near = np.median(np.hypot(*given.place.T)) < _NEAR
-    for name, pushes in (("", plain), *_others(plain, bool(near))):
+    for name, pushes in (("", plain), *_mistakes(plain, bool(near))):
         measured = given.of(pushes)
         none = {*measured.idle, *measured.backing, *measured.pulling}
         usable = [k for k in range(len(pushes)) if k not in none]
@@ -46,7 +46,7 @@ def likely(search: Search) -> str:
     )
 
 
-def _others(pushes: list[Push], near: bool) -> Iterator[tuple[str, list[Push]]]:
+def _mistakes(pushes: list[Push], near: bool) -> Iterator[tuple[str, list[Push]]]:
     def every(change: Callable[[Push], dict]) -> list[Push]:
         return [replace(p, **change(p)) for p in pushes]
 
