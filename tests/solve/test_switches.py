@@ -228,6 +228,15 @@ def test_a_mass_that_jumps_keeps_its_momentum():
     assert motion[x][-1] == pytest.approx(5 + 5 / 4, abs=1e-12)
 
 
+@pytest.mark.parametrize(("row", "mass"), [(1, 1e9), (1e-15, 1), (1e15, 1), (1e9, 1e-9)])
+def test_a_momentum_that_jumps_is_shared_by_what_a_row_of_any_unit_holds_together(row, mass):
+    # p = x.dot + y.dot, and one more from t = 1 on: both lose half of that.
+    jumps = (x.dot**2 + y.dot**2) / 2 + st.Piecewise((0, t < 1), (1, True)) * x.dot
+    pair = st.System(kinetic=mass * jumps, constraints=[row * (x - y)])
+    motion = st.simulate(pair, span=(0, 2), start={x.dot: 1.0, y.dot: 1.0}, points=3)
+    assert motion.v[-1] == pytest.approx([0.5, 0.5], abs=1e-12)
+
+
 @pytest.mark.parametrize(
     ("method", "atol"),
     [("auto", 1e-12), (st.Runge(), 1e-8)],

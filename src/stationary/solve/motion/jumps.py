@@ -10,6 +10,7 @@ import numpy as np
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.kernel import AbstractKernel, numeric
 from stationary.lower.switches import Course, Switches
+from stationary.solve.linear import Rows
 from stationary.solve.motion.ode import Stopped
 
 # A jump of less than this part of its size is rounding.
@@ -126,6 +127,10 @@ class Jumps:
         slopes = numeric(self, "slopes")(t, y, np.concatenate([p, sides]))[0]
         slopes = slopes.reshape(n + rows, n, order="F")
         M, A = slopes[:n], slopes[n:]
-        matrix = np.block([[M, A.T], [A, np.zeros((rows, rows))]])
-        known = np.concatenate([before[1 : 1 + n] - after[1 : 1 + n], -after[1 + n + rows :]])
-        return np.linalg.lstsq(matrix, known, rcond=None)[0][:n]
+        # Moves that count alike are those of one energy: neither rows nor masses have a unit.
+        masses = np.diag(M)
+        some = masses[masses > 0].min(initial=np.inf)
+        held = Rows(A, 1 / np.sqrt(np.where(masses > 0, masses, some)))
+        jump, Z = held.correction(after[1 + n + rows :]), held.tangent
+        push = before[1 : 1 + n] - after[1 : 1 + n] - M @ jump
+        return jump + Z @ np.linalg.lstsq(Z.T @ M @ Z, Z.T @ push, rcond=None)[0]
