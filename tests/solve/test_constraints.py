@@ -165,6 +165,20 @@ def test_the_force_of_a_link_between_two_masses_acts_on_both():
     )
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-12, 1e9])
+def test_a_force_has_a_moment_about_the_centre_in_every_unit(unit):
+    x, y, a = st.coordinates("x y a")
+    pin = (x - unit * st.cos(a), y - unit * st.sin(a))
+    bar = st.body(1.0, inertia=unit**2, at=(x, y), angle=a, gravity=9.81 * unit)
+    held = bar + st.System(constraints=[st.Constraint(pin, name="pin")])
+    motion = st.simulate(held, span=(0, 0.5), start={x: unit}, points=3)
+    # The pin alone accelerates the centre.
+    expected = motion.a[:, :2] + [0.0, 9.81 * unit]
+    np.testing.assert_allclose(motion.force("pin", on=pin), expected, rtol=0, atol=1e-12 * unit)
+    with pytest.raises(st.StatementError, match="does not act on that point alone"):
+        motion.force("pin", on=(x, y))
+
+
 def test_multipliers_are_named_numbered_and_shaped_like_their_constraints():
     r, chain = in_positions(4)
     motion = st.simulate(chain, span=(0, 1), start={r: [[0, -i] for i in range(1, 5)]}, points=5)

@@ -208,9 +208,15 @@ class AbstractMotion(AbstractShown):
         forces_there = np.empty((len(self.t), len(point)))
         slopes = self._slopes(point)
         for k in range(len(self.t)):
-            forces_there[k], *_ = np.linalg.lstsq(slopes[k].T, forces[k], rcond=1e-12)
-            left = np.abs(slopes[k].T @ forces_there[k] - forces[k]).max()
-            if left > 1e-9 * np.abs(forces[k]).max():
+            # Each coordinate by what rows push on it: a moment in nanometres is no small force.
+            work, size = abs(self._rows(k)[places]).T @ np.abs(lam[k, places]), np.abs(slopes[k])
+            reach = size.max(axis=0, initial=0.0)
+            some = (work > 0) & (reach > 0)
+            pull = np.median(work[some] / reach[some]) if some.any() else 1.0
+            each = 1 / np.maximum(np.maximum(work, pull * reach), 1e-300)
+            there = np.linalg.lstsq((slopes[k] * each).T, forces[k] * each, rcond=1e-12)[0]
+            left, forces_there[k] = np.abs(slopes[k].T @ there - forces[k]), there
+            if np.any(left > 1e-9 * (work + size.T @ np.abs(there))):
                 raise StatementError(
                     f"the force of '{name}' does not act on that point alone.",
                     f"Found a generalized force that no force at {tuple(map(str, point))} has.",
