@@ -400,3 +400,15 @@ def test_a_parallelogram_passes_its_flat_position_level_or_stops_there_and_says_
     else:
         assert motion.status == "singular" and "singular near t = 0.5" in motion.status.message
         assert motion.t[-1] == pytest.approx(0.5, abs=1e-3)
+
+
+@pytest.mark.parametrize("method", ["auto", st.Runge(), st.BDF()], ids=str)
+@pytest.mark.parametrize("unit", [1.0, 3e-9])
+def test_what_is_nailed_twice_at_the_origin_rests_there(method, unit):
+    # Nothing moves or bends: last digits of what the nails hold are no motion and no length.
+    x, y, z = st.coordinates("x y z")
+    nails = [st.Constraint(x), st.Constraint(2 * x), st.Constraint(y)]
+    mass = (x.dot**2 + y.dot**2 + z.dot**2) / 2
+    nailed = st.System(kinetic=mass, potential=unit * (3 * x + 5 * y), constraints=nails)
+    motion = st.simulate(nailed, span=(0, 1), points=3, method=method)
+    assert motion.success and np.abs(motion.y).max() < 1e-15 * unit

@@ -16,6 +16,7 @@ from stationary.solve.gate.finding import Finding, refuted, worst
 from stationary.solve.gate.sides import sides
 from stationary.solve.intervals import Enclosure, NoEnclosure
 from stationary.solve.motion.ode import BlowUp
+from stationary.solve.motion.stabilize import cancelled
 from stationary.solve.scales import scales_of
 
 # The energy is balanced at this many times, of methods without series at up to so many, or once in
@@ -135,11 +136,21 @@ def _passed(motion: Motion) -> tuple[float, float]:
         turned = float(np.abs(force * inside.q.T).sum(axis=0).max())
         change = inside.potential - inside.potential[0]
         largest = max(largest, float(np.abs([inside.kinetic, change, inside.work]).max()))
-        rounding = max(rounding, _LAST_DIGITS * _EPS * turned)
+        drifted = float((np.abs(force).T @ _drift(motion)).max())
+        rounding = max(rounding, _LAST_DIGITS * _EPS * turned + drifted)
         k = int(np.argmax(np.abs(np.diff(inside.balance))))
         first, last = inside.t[max(k - 1, 0)], inside.t[min(k + 2, _CLOSELY - 1)]
     # What is narrow may be passed again and again, and takes its digits every time.
     return largest, rounding * float(lost.sum() / max(lost.max(), 1e-300))
+
+
+def _drift(motion: Motion) -> np.ndarray:
+    """Return how far last digits of what rows hold carry what may not move at all."""
+    if not motion.kernel.rows:
+        return np.zeros(motion.kernel.size)
+    p = np.concatenate([motion.params, motion.drives.slots(motion.t[0]), [motion.alpha]])
+    left = cancelled(motion.kernel, motion.t[0], motion.y[0], p)
+    return left * (motion.t[-1] - motion.t[0]) ** 2
 
 
 def rounding_of_energy(motion: Motion, few: np.ndarray) -> float:
@@ -222,6 +233,7 @@ def _violations(motion: Motion, few: np.ndarray) -> tuple[np.ndarray, np.ndarray
             span=motion.t[-1] - motion.t[0],
         )  # fmt: skip
         allowed = np.maximum(allowed, sizes.small(A, _BROKEN))
+        allowed = np.maximum(allowed, A @ _drift(motion))
         # A square has no slope where it vanishes: what such a move makes of it is no less small.
         aside = _BROKEN * np.maximum(way, sizes.length)
         for signs in np.random.default_rng(0).choice([-1.0, 1.0], (_ASIDE, len(aside))):

@@ -126,14 +126,18 @@ def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.nd
     """
     n, f, span = ode.kernel.size, np.abs(ode.f(t, y)), 16 * ode.longest
     time = min(1 / natural_rate(ode, t, y, span), end - t)
-    size = _moving(n, y, f, time)
+    # What is left of forces that rows hold, and what has come of it, tells no size.
+    nothing, moved = cancelled(ode.kernel, t, y, ode.p), y.copy()
+    f[n : 2 * n] *= f[n : 2 * n] > nothing
+    moved[n : 2 * n] *= np.abs(y[n : 2 * n]) > span * nothing
+    size = _moving(n, moved, f, time)
     if ode.extent is not None:
         size = np.maximum(size, ode.extent)
     if ode.peaks is not None:
         # Beside what peaks later, what leads up to it is small.
         coming = [np.abs(ode.f(float(peak), y)) for peak in ode.peaks]
         coming = np.where(np.isfinite(coming), coming, 0.0).max(axis=0)
-        pushed = _BEFORE * _moving(n, y, coming, time)
+        pushed = _BEFORE * _moving(n, moved, coming, time)
         # What is pushed then hands it on.
         weights = roots_of_masses(ode, t, y)
         pushed[n : 2 * n] = np.max(weights * pushed[n : 2 * n], initial=0.0) / weights
@@ -144,7 +148,7 @@ def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.nd
         ahead = min(span, ode.last - t)
         later = [np.abs(ode.f(t + part * ahead, y)) for part in _LATER]
         finite = np.where(np.isfinite(later), later, 0.0).max(axis=0)
-        size = np.maximum(size, _moving(n, y, finite, time))
+        size = np.maximum(size, _moving(n, moved, finite, time))
     sized = _sized(size)
     if not sized.all():
         size = _equal(ode, t, y, size, time)
@@ -217,6 +221,17 @@ def roots_by(kernel: AbstractKernel, p: np.ndarray, t: float, y: np.ndarray) -> 
         roots[four] = roots[four].max()
     typical = np.median(roots[roots > 0]) if np.any(roots > 0) else 1.0
     return np.where(roots > 0, roots, typical)
+
+
+def cancelled(kernel: AbstractKernel, t: float, y: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Return what may be left of accelerations where rows hold all that pushes."""
+    n = kernel.size
+    if not kernel.rows:
+        return np.zeros(n)
+    u, values = numeric(kernel, "inputs")(t, y, p)[0], p[: len(kernel.graph.system.parameters)]
+    push = numeric(kernel.graph, "dynamics")(t, y[:n], y[n : 2 * n], u, values)[1]
+    weights = roots_by(kernel, p, t, y)
+    return np.finfo(float).eps * np.max(np.abs(push) / weights, initial=0.0) / weights
 
 
 @cache
