@@ -412,3 +412,14 @@ def test_what_is_nailed_twice_at_the_origin_rests_there(method, unit):
     nailed = st.System(kinetic=mass, potential=unit * (3 * x + 5 * y), constraints=nails)
     motion = st.simulate(nailed, span=(0, 1), points=3, method=method)
     assert motion.success and np.abs(motion.y).max() < 1e-15 * unit
+
+
+@pytest.mark.parametrize("row", [1e-9, 1e-6, 1.0, 1e9])
+def test_a_row_of_any_unit_holds_beside_rows_that_say_the_same(row):
+    x, y, z = st.coordinates("x y z")
+    circle, mass = x**2 + z**2 - 1, (x.dot**2 + y.dot**2 + z.dot**2) / 2
+    rows = [circle, 2 * circle, st.Constraint(row * y, name="level")]
+    bead = st.System(kinetic=mass, potential=3 * x + 5 * y + z, constraints=rows)
+    motion = st.simulate(bead, span=(0, 1), start={x: 0.6, z: 0.8}, points=3)
+    assert np.abs(motion[y]).max() < 1e-14
+    assert row * motion.lam["level"] == pytest.approx([5, 5, 5])

@@ -106,8 +106,13 @@ class Motion(AbstractInertial):
             full[:, list(self.kernel.rows)] = self._held[1]
         if self.redundant:
             for k in range(len(self.t)):
+                # Which rows are sums of which is told by rows of one size, whatever their units.
                 A = self._rows(k).toarray()
-                full[k] = np.linalg.lstsq(A.T, A.T @ full[k], rcond=1e-9)[0]
+                sizes = np.linalg.norm(A, axis=1, keepdims=True)
+                sizes = np.where(sizes > 0, sizes, 1.0)
+                left, values, _ = np.linalg.svd(A / sizes)
+                idle = left[:, int(np.sum(values > 1e-9 * values[0])) :] / sizes
+                full[k] -= idle @ np.linalg.lstsq(idle, full[k], rcond=None)[0]
         return Multipliers.of(full, layout)
 
     @property

@@ -132,7 +132,8 @@ def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.nd
     moved[n : 2 * n] *= np.abs(y[n : 2 * n]) > span * nothing
     size = _moving(n, moved, f, time)
     if ode.extent is not None:
-        size = np.maximum(size, ode.extent)
+        goes = ode.extent[n : 2 * n] > span * nothing
+        size = np.maximum(size, ode.extent * np.append(np.tile(goes, 2), np.ones(len(y) - 2 * n)))
     if ode.peaks is not None:
         # Beside what peaks later, what leads up to it is small.
         coming = [np.abs(ode.f(float(peak), y)) for peak in ode.peaks]
