@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import stationary as st
 
@@ -144,3 +145,41 @@ def test_a_branch_ends_where_the_forces_of_constraints_grow_without_bound(unit):
     assert branch.status == "away" and "grows without bound as L goes to" in branch.status.message
     assert branch.parameter.min() == pytest.approx(unit, rel=1e-5)
     assert branch.parameter.min() > unit
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("far", [0.0, 1e4])
+@pytest.mark.parametrize("unit", [1.0, 1e-7, 1e6])
+@pytest.mark.parametrize("links", [3, 4, 10])
+def test_a_chain_that_is_started_straight_sags_between_nails_that_are_nearer(links, unit, far):
+    link, span, origin = unit / links, 0.9 * unit, far * unit * np.array([0.7, -1.3])
+    # Vertical forces of links differ by one weight; the horizontal one is that which spans.
+    upright = np.arange(links) - (links - 1) / 2
+    pull = brentq(lambda H: np.sum(H / np.hypot(H, upright)) / links - 0.9, 1e-3, 1e3, xtol=1e-14)
+    ways = np.stack([np.full(links, pull), upright], axis=1) / np.hypot(pull, upright)[:, None]
+    expected = link * np.cumsum(np.vstack([[0, 0], ways]), axis=0)
+    r = st.coordinates("r", shape=(links + 1, 2))
+    system = st.System(
+        potential=st.each(lambda p: p[1], r),
+        constraints=st.each(lambda a, b: st.norm(b - a) - link, r[:-1], r[1:]),
+    ) + st.System(constraints=[*(r[0] - origin), *(r[links] - origin - [span, 0])])
+    start = origin + np.outer(np.linspace(0, unit, links + 1), [1, 0])
+    rest = st.statics(system, start={r: start})
+    assert rest.stable
+    assert rest[r] - origin == pytest.approx(expected, abs=1e-9 * unit * (1 + far))
+
+
+@pytest.mark.parametrize("links", [4, 9])
+def test_what_is_left_of_places_on_a_line_turns_no_row(links):
+    r, h = st.coordinates("r", shape=(links + 1, 2)), 0.02
+    system = st.System(
+        potential=st.each(lambda p: 0.0981 * p[1], r),
+        constraints=st.each(lambda a, b: st.norm(b - a) - h, r[:-1], r[1:]),
+    ) + st.System(constraints=[r[0, 0], r[0, 1]])
+    start = np.outer(np.arange(links + 1) * h, [1, 0])
+    rest = st.statics(system, start={r: start})
+    # It hangs down: links pull as much as hangs from them.
+    pulls = 0.0981 / h * np.arange(links, 0, -1)
+    stiffness = np.diag(pulls + np.append(pulls[1:], 0)) - np.diag(pulls[1:], 1)
+    stiffness -= np.diag(pulls[1:], -1)
+    assert rest.eigenvalues == pytest.approx(np.linalg.eigvalsh(stiffness), rel=1e-9)

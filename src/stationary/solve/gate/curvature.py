@@ -26,6 +26,8 @@ _SAME = 1e-9
 _ROUNDINGS = 64.0
 # Last digits of a place by which its gradients are not known, and how often they are looked at.
 _DIGITS, _SHAKEN = 16.0, 3
+# A place is known to this share of the moves of the statement, or to its last digits.
+_KNOWN = 1e-7
 # So often rows and columns are made alike in turn.
 _ROUNDS = 8
 
@@ -82,7 +84,10 @@ def curvature(rest: Equilibrium, state: State) -> list[Finding]:
 def _clear(state: State) -> np.ndarray:
     """Return the gradients of what holds, without entries made of last digits of places."""
     A = dense(state.holds[2])
-    digits = _DIGITS * tied_digits(A, np.spacing(np.abs(state.q)), _even(A))
+    own = np.spacing(np.abs(state.q))
+    # What is tied by entries of nothing but last digits is known to a share of its moves at least.
+    tied = np.minimum(tied_digits(A, own, _even(A)), _KNOWN * state.alike)
+    digits = _DIGITS * np.maximum(own, tied)
     signs = np.random.default_rng(8).choice([-1.0, 1.0], (_SHAKEN, len(state.q)))
     beside = [dense(replace(state, q=state.q + digits * x).holds[2]) for x in signs]
     change = np.max([np.abs(near - A) for near in beside], axis=0)

@@ -245,7 +245,7 @@ class AbstractAtRest(ABC):
         What is violated there contradicts the rest: gradients, weighted by it, add to nothing. Rows
         count by their gradients, for each has a unit of its own.
         """
-        damping, steepest = 1e-3, 0.0
+        damping, steepest, level = 1e-3, 0.0, False
         every = np.arange(self.balance.rows + self.balance.gaps)
         moves = self._even(q)
         D = sparse.diags(moves)
@@ -254,22 +254,24 @@ class AbstractAtRest(ABC):
         weights = 1 / np.where(sizes > 0, sizes, usual)
         missed = weights * self.violations(q)
         for _ in range(_MOST_APPROACHES):
-            violated = np.flatnonzero(missed)
-            r, A = self.limits(q, violated)
+            # What a constraint that is met turns away from counts as well.
+            counted = np.flatnonzero((missed != 0) | (every < self.balance.rows))
+            r, A = self.limits(q, counted)
             if np.all(np.abs(r) <= self.small(q, A, 0.0, 1)):
                 return q, True
-            r, A = weights[violated] * r, sparse.diags(weights[violated]) @ A @ D
+            r, A = weights[counted] * r, sparse.diags(weights[counted]) @ A @ D
             slope = A.T @ r
             size = float(abs(A).max()) ** 2 if A.nnz else 1.0
             steepest = max(steepest, np.sqrt(size))
             pulls = np.abs(r).max(initial=0.0) * steepest
             if not np.all(np.isfinite(slope)):
                 return q, False
-            if np.abs(slope).max(initial=0.0) <= 1e-7 * pulls:
+            if level or np.abs(slope).max(initial=0.0) <= 1e-7 * pulls:
                 beside = self._off_the_ridge(q, weights, A, moves)
                 if beside is None:
                     return q, True
                 q, missed, damping = beside, weights * self.violations(beside), 1e-3
+                level = False
                 continue
             H = damping * size * sparse.eye(len(q), format="csc")
             if len(q) <= DENSE_UP_TO:
@@ -285,8 +287,7 @@ class AbstractAtRest(ABC):
             share = np.linalg.norm(trial) / np.linalg.norm(missed)
             if share < 1:
                 q, missed, damping = there, trial, damping / (30 if share > 0.9 else 4)
-                if share > 1 - 1e-9:
-                    return q, True
+                level = share > 1 - 1e-9
             else:
                 damping *= 8
         return q, False
