@@ -16,10 +16,15 @@ from stationary.result.modes import Modes
 from stationary.result.statespace import StateSpace
 from stationary.solve.gate.finding import Finding, measured
 from stationary.solve.inertia import EXAMINE_UP_TO, metric, sizes_of
+from stationary.solve.scales import tied_digits
 
 # The part of the forces that act on parts of a shape beside which those left over are small,
 # where the shape as a whole moves without any.
 _RIGID = 1e-6
+
+# Last digits within which places and multipliers are known, and how often it is looked what these
+# make of the stiffness.
+_DIGITS, _SHAKEN = 16, 3
 
 # Sums that cancel to this part of their terms are zero.
 _ROUNDING = 1e-14
@@ -43,6 +48,7 @@ def modes_hold(modes: Modes, u: np.ndarray, lam: np.ndarray, rtol: float) -> lis
     moves = equal_moves(masses(graph, (modes.t, modes.q, modes.values), M, A))
     own, shapes = sparse.diags(moves), modes.vectors / moves
     K, stiff, M, C = (own @ X @ own for X in (K, stiff, M, C))
+    shaken = [own @ X @ own for X in changes_by_rounding(balance, at, lam, moves)]
     steepest = (abs(A) @ own).max(axis=1).toarray().ravel() if balance.rows else np.ones(0)
     A = sparse.diags(1 / np.where(steepest > 0, steepest, 1.0)) @ A @ own
     left, allowed, off, size = [], [], [], []
@@ -56,6 +62,7 @@ def modes_hold(modes: Modes, u: np.ndarray, lam: np.ndarray, rtol: float) -> lis
         work = np.linalg.norm(push / largest) + np.linalg.norm(inertia / largest)
         work = max(work, _RIGID * np.linalg.norm(parts / largest))
         rounded = np.linalg.norm(stiff @ shape_rounding(phi) / largest)
+        rounded += sum(np.linalg.norm(X @ phi / largest) for X in shaken)
         left.append(np.linalg.norm(_beside(A, forces)))
         allowed.append(rtol * work + rounded)
         off.append(np.linalg.norm(A @ phi))
@@ -92,6 +99,26 @@ def equal_moves(mass: np.ndarray) -> np.ndarray:
 def shape_rounding(phi: np.ndarray) -> np.ndarray:
     """Return by how much a shape may be rounded: as the largest of its moves, every one."""
     return np.full(len(phi), 16 * np.finfo(float).eps * np.max(np.abs(phi), initial=0.0))
+
+
+def changes_by_rounding(
+    balance: Balance, at: tuple, lam: np.ndarray, moves: np.ndarray
+) -> list[Any]:
+    """Return what last digits of places and multipliers make of the stiffness of constraints.
+
+    What several rows, or the terms of one, add to it may cancel: no entry then shows its rounding.
+    """
+    if not len(lam):
+        return []
+    t, q, u, params = at
+    rng, bend = np.random.default_rng(6), numeric(balance, "curvature")
+    A, stated, changes = numeric(balance, "limits")(*at)[1], bend(*at, lam)[0], []
+    digits = _DIGITS * tied_digits(A, np.spacing(np.abs(q)), moves)
+    for _ in range(_SHAKEN):
+        there = q + digits * rng.choice([-1.0, 1.0], len(q))
+        pulls = lam * (1 + _DIGITS * np.finfo(float).eps * rng.choice([-1.0, 1.0], len(lam)))
+        changes.append(bend(t, there, u, params, pulls)[0] - stated)
+    return changes
 
 
 def _beside(A, forces: np.ndarray) -> np.ndarray:

@@ -545,7 +545,9 @@ class Search(AbstractAtRest):
     def first_multipliers(self, q: np.ndarray, active: np.ndarray) -> np.ndarray:
         """Return the multipliers that balance the forces best, in least squares."""
         self.moves(q)
-        lam = Place(self, q, np.zeros(len(active)), active).with_multipliers().lam
+        place = Place(self, q, np.zeros(len(active)), active).with_multipliers()
+        # Once more: what next to nothing pulls is else known to the digits of what pulls most.
+        lam = place.lam + place.frame.multipliers(place.left)
         return lam if np.all(np.isfinite(lam)) else np.zeros(len(active))
 
     def _endless(self, begin: np.ndarray, q: np.ndarray, active: np.ndarray) -> np.ndarray | None:

@@ -24,7 +24,12 @@ from stationary.solve.gate.claims import passed
 from stationary.solve.gate.constraints import constraints
 from stationary.solve.gate.finding import Finding, worst
 from stationary.solve.gate.slopes import require_slopes
-from stationary.solve.gate.small_motions import equal_moves, masses, shape_rounding
+from stationary.solve.gate.small_motions import (
+    changes_by_rounding,
+    equal_moves,
+    masses,
+    shape_rounding,
+)
 from stationary.solve.gate.state import State
 from stationary.solve.inertia import require_system
 from stationary.solve.linear import Saddle, independent_rows, share_of, tangent_basis
@@ -216,6 +221,8 @@ class _Problem:
             sparse.csc_matrix(own @ X @ own)
             for X in (K / 2 + K.T / 2, M / 2 + M.T / 2, C / 2 - C.T / 2, parts)
         )
+        changes = changes_by_rounding(search.balance, (search.t, q, u, search.params), lam, moves)
+        self.shaken = [sparse.csc_matrix(own @ X @ own) for X in changes]
         steepest = (abs(A) @ own).max(axis=1).toarray().ravel() if len(active) else np.ones(0)
         over = sparse.diags(1 / np.where(steepest > 0, steepest, 1.0))
         self.A = sparse.csr_matrix(over @ A @ own)
@@ -252,7 +259,7 @@ class _Problem:
             scale = np.linalg.norm(push / size) + np.linalg.norm(inertia / size)
             # A rigid motion has no forces to compare with: those of its parts are its scale, and
             # those that rounding of its shape makes.
-            rounded = self.parts @ shape_rounding(phi)
+            rounded = self.parts @ shape_rounding(phi) + sum(abs(X @ phi) for X in self.shaken)
             scale = max(scale, 1e-6 * np.linalg.norm(parts / size))
             scale = max(scale, 1e6 * np.linalg.norm(rounded / size))
             worst = max(worst, float(np.linalg.norm(left) / max(scale, 1e-300)))
@@ -263,7 +270,8 @@ class _Problem:
         sizes, eps = np.abs(vectors), np.finfo(float).eps
         rounded = np.array([shape_rounding(phi) for phi in sizes])
         own, other = ((x * (self.parts @ x.T).T).sum(axis=1) for x in (sizes, rounded))
-        return eps * own + other
+        turned = [np.abs((vectors.conj() * (X @ vectors.T).T).sum(axis=1)) for X in self.shaken]
+        return eps * own + other + np.sum(turned, axis=0)
 
     # -- vibration --------------------------------------------------------------------------------
 
