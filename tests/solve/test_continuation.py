@@ -598,3 +598,28 @@ def test_rotors_on_a_soft_shaft_come_back_by_turning_together(rotors):
     diagram = st.continuation(held, parameter=tau, span=(-1, 1), start={q[0]: 0.0})
     assert sorted(s.parameter for s in diagram.special) == pytest.approx([-0.2, 0.2], abs=1e-9)
     assert [b.status for b in diagram.branches] == ["closed"]
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("unit", [1.0, 1e-9, 1e9])
+def test_every_pair_that_begins_to_swing_is_a_hopf_point_beside_a_pitchfork_too(unit):
+    # Pushed across by λ times their distance, pairs with damping c swing from λ = c √k.
+    lam, w = st.parameters("lam"), st.coordinates("w")
+    pairs = np.reshape(st.coordinates("a b c d e f"), (3, 2))
+    stiffness, damping = np.array([1.0, 2.25, 4.0]), np.array([0.2, 0.3, 0.125])
+    system = st.System(kinetic=w.dot**2 / 2, potential=(0.27 - lam) * w**2 / 2 + w**4 / unit**2)
+    for (x, y), k, c in zip(pairs, stiffness, damping):
+        square, speed = x**2 + y**2, x.dot**2 + y.dot**2
+        system += st.System(
+            kinetic=speed / 2,
+            potential=k * square / 2 + square**2 / unit**2,
+            dissipation=c * speed / 2,
+            loads=[st.Load(-lam * y, on=x), st.Load(lam * x, on=y)],
+        )
+    start = dict.fromkeys([w, *pairs.ravel()], 0)
+    diagram = st.continuation(system, parameter=lam, span=(0, 1), start=start)
+    trunk = [s for s in diagram.special if max(abs(s[x]) for x in start) < 1e-6 * unit]
+    swinging = [s for s in trunk if s.kind == "hopf"]
+    assert [s.parameter for s in swinging] == pytest.approx([0.2, 0.25, 0.45], abs=1e-9)
+    assert [s.frequency for s in swinging] == pytest.approx([1.0, 2.0, 1.5], rel=1e-8)
+    assert [s.parameter for s in trunk if s.kind == "pitchfork"] == pytest.approx([0.27])

@@ -299,8 +299,8 @@ class Follower(AbstractCorrector):
         if length <= 0:
             return True
         ahead, (before, after) = self.tangent(new, tangent), counts
-        crossed = self.crossing(old, tangent) * self.crossing(new, tangent) < 0
-        if crossed:
+        root = None
+        if self.crossing(old, tangent) * self.crossing(new, tangent) < 0:
             root = root_of(lambda s: self.crossing(at(s), tangent), length)
             if root is not None and not self._branch_point(at(root), tangent, leaving):
                 return False
@@ -320,22 +320,45 @@ class Follower(AbstractCorrector):
             root = root_of(lambda s: self.curve.stiffnesses(at(s))[index], length)
             if root is not None:
                 self._branch_point(at(root), tangent, leaving)
-        swinging = min(before[2], after[2]) > 1e-3 * max(before[2], after[2], 1e-300)
-        # Two modes that give way together without swinging are no Hopf point.
-        begins = abs(after[0] - before[0]) == 2 == abs(after[4] - before[4])
-        if begins and swinging and not crossed:
-            if min(abs(before[1]), abs(after[1])) > 1e-9 * max(before[2], after[2]):
-                root = root_of(lambda s: self.curve.growing(at(s))[1], length)
-            else:
-                # Without damping two frequencies meet before they leave the axis.
-                count = before[0]
-                root = root_of(
-                    lambda s: 1.0 if self.curve.growing(at(s))[0] == count else -1.0, length
-                )
-            if root is not None:
-                point = at(root)
-                self._note("hopf", point, self.curve.growing(point)[2])
+        # What gives way without swinging is no Hopf point: one is looked for to both sides of it.
+        edges = [(0.0, before), (length, after)]
+        if root is not None:
+            sides = max(root - _BESIDE * length, 0.0), min(root + _BESIDE * length, length)
+            edges[1:1] = [(s, self.curve.growing(at(s))) for s in sides]
+        for first, last in zip(edges[::2], edges[1::2]):
+            self._swinging(at, first, last)
         return True
+
+    def _swinging(self, at: Callable[[float], np.ndarray], first: tuple, last: tuple) -> None:
+        """Locate Hopf points in a part of a step, given where it ends and what grows there."""
+        (begin, before), (end, after) = first, last
+        few, many = sorted((before[4], after[4]))
+        # Two modes at once may give way without swinging.
+        if many - few == abs(after[0] - before[0]):
+            for faster in range(few, many - 1, 2):
+                self._hopf(at, begin, end, faster)
+
+    def _hopf(
+        self, at: Callable[[float], np.ndarray], first: float, last: float, faster: int
+    ) -> None:
+        """Locate where the mode that swings and has so many faster ones begins to grow, or ends."""
+        one, other = (self.curve.growing(at(s), faster) for s in (first, last))
+        slowest, fastest = sorted((one[2], other[2]))
+        if slowest <= 1e-3 * fastest:
+            return
+
+        def sign(s: float) -> float:
+            # Without damping two frequencies meet before they leave the axis.
+            return 1.0 if self.curve.growing(at(first + s))[4] <= faster else -1.0
+
+        def rate(s: float) -> float:
+            return self.curve.growing(at(first + s), faster)[1]
+
+        damped = min(abs(one[1]), abs(other[1])) > 1e-9 * fastest
+        root = root_of(rate if damped else sign, last - first)
+        if root is not None:
+            point = at(first + root)
+            self._note("hopf", point, self.curve.growing(point, faster)[2])
 
     def _softest(self, z: np.ndarray) -> float:
         """Return the least that equations change by where the parameter stays: none at a fold."""

@@ -85,11 +85,12 @@ class AbstractCurve(ABC):
             w = w + np.multiply.outer(turns, shared)
         return w + np.where(periods > 0, np.round((to - w) / whole), 0.0) * periods
 
-    def growing(self, w: np.ndarray) -> tuple[int, float, float, int, int]:
+    def growing(self, w: np.ndarray, faster: int = 0) -> tuple[int, float, float, int, int]:
         """Return the number of growing modes, rate and frequency of the fastest that swings.
 
-        Then come the number of modes whose rate is rounding, and that of those that grow as they
-        swing: where it changes by two, a Hopf point is looked for.
+        Of all that swing so many may be left out that are `faster`. Then come the number of modes
+        whose rate is rounding, and that of those that grow as they swing: where it changes by two,
+        a Hopf point is looked for.
         """
         return 0, -np.inf, 0.0, 0, 0
 
@@ -348,18 +349,19 @@ class EquilibriumCurve(AbstractCurve):
 
     # -- what the points tell ---------------------------------------------------------------------
 
-    def growing(self, w: np.ndarray) -> tuple[int, float, float, int, int]:
+    def growing(self, w: np.ndarray, faster: int = 0) -> tuple[int, float, float, int, int]:
         """Return the number of growing modes, rate and frequency of the fastest that swings.
 
-        Then come the number of modes whose rate is rounding, and that of those that grow and swing.
+        Of those so many are left out that are `faster`. Then come the number of modes whose rate is
+        rounding, and that of those that grow and swing.
         """
         rates, moved = self._rates(w)
         grows, swings = np.real(rates) > moved, np.abs(np.imag(rates)) > moved
         unclear = int(np.sum(np.abs(rates) <= moved))
         unstable, both = int(np.sum(grows)), int(np.sum(grows & swings))
-        if not np.any(swings):
+        if np.sum(swings) <= faster:
             return unstable, -np.inf, 0.0, unclear, both
-        top = rates[swings][np.argmax(np.real(rates[swings]))]
+        top = rates[swings][np.argsort(-np.real(rates[swings]), kind="stable")[faster]]
         return unstable, float(top.real), float(abs(top.imag)), unclear, both
 
     def stable(self, z: np.ndarray) -> bool | None:
