@@ -623,3 +623,24 @@ def test_every_pair_that_begins_to_swing_is_a_hopf_point_beside_a_pitchfork_too(
     assert [s.parameter for s in swinging] == pytest.approx([0.2, 0.25, 0.45], abs=1e-9)
     assert [s.frequency for s in swinging] == pytest.approx([1.0, 2.0, 1.5], rel=1e-8)
     assert [s.parameter for s in trunk if s.kind == "pitchfork"] == pytest.approx([0.27])
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize(
+    ("unit", "mass", "time"), [(1.0, 1.0, 1.0), (1e-9, 1e-6, 1e3), (1e9, 1e12, 1e-5)]
+)
+def test_augustis_column_leans_to_both_sides_and_its_branches_end_where_it_lies_flat(
+    unit, mass, time
+):
+    # A rod on two springs across each other: G. Augusti (1964). Its height ends where it lies down.
+    a, b, P = *st.coordinates("a b"), st.parameters("P")
+    energy, force = mass * unit**2 / time**2, mass * unit / time**2
+    height = unit * st.sqrt(1 - st.sin(a) ** 2 - st.sin(b) ** 2)
+    column = st.System(
+        kinetic=mass * unit**2 * (a.dot**2 + b.dot**2) / 2,
+        potential=energy * (a**2 / 2 + 0.8 * b**2) + P * height,
+    )
+    diagram = st.continuation(column, parameter=P, span=(0, 2 * force), start={a: 0, b: 0})
+    upright = [s for s in diagram.special if abs(s[a]) + abs(s[b]) < 1e-6]
+    assert [s.kind for s in upright] == ["pitchfork", "pitchfork"]
+    assert [s.parameter / force for s in upright] == pytest.approx([1.0, 1.6], rel=1e-9)

@@ -492,7 +492,7 @@ class Follower(AbstractCorrector):
         """Gauss–Newton on F = 0, Jᵀψ = 0, ψ·ψ = 1: at a crossing J has lost a rank."""
         n = len(z)
 
-        def step(both: np.ndarray) -> np.ndarray:
+        def step(both: np.ndarray) -> np.ndarray | None:
             z, psi = both[:n], both[n:]
             F, J = self.curve.values(z)
             bend = np.empty((n, n))
@@ -503,6 +503,8 @@ class Follower(AbstractCorrector):
             top = np.hstack([J, np.zeros((len(J), len(J)))])
             K = np.vstack([top, np.hstack([bend, J.T]), np.append(np.zeros(n), 2 * psi)])
             known = np.concatenate([F, J.T @ psi, [psi @ psi - 1]])
+            if not (np.all(np.isfinite(K)) and np.all(np.isfinite(known))):
+                return None
             return both - np.linalg.lstsq(K, known, rcond=1e-10)[0]
 
         psi = null_rows(self.curve.values(z)[1].T, 0.0, least=1)[0]
@@ -518,7 +520,10 @@ class Follower(AbstractCorrector):
             F, J = self.curve.values(z)
             u, sizes, rows = np.linalg.svd(J, full_matrices=False)
             kept = sizes > _CROSSED
-            z = z - rows[kept].T @ ((u[:, kept].T @ F) / sizes[kept])
+            there = z - rows[kept].T @ ((u[:, kept].T @ F) / sizes[kept])
+            if not np.all(np.isfinite(self.curve.values(there)[1])):
+                break
+            z = there
         return z
 
     def _lost(self, z: np.ndarray) -> int:

@@ -361,8 +361,9 @@ class EquilibriumCurve(AbstractCurve):
         unstable, both = int(np.sum(grows)), int(np.sum(grows & swings))
         if np.sum(swings) <= faster:
             return unstable, -np.inf, 0.0, unclear, both
-        top = rates[swings][np.argsort(-np.real(rates[swings]), kind="stable")[faster]]
-        return unstable, float(top.real), float(abs(top.imag)), unclear, both
+        order = np.argsort(-np.real(rates[swings]), kind="stable")
+        top = complex(rates[swings][int(order[faster])])
+        return unstable, top.real, abs(top.imag), unclear, both
 
     def stable(self, z: np.ndarray) -> bool | None:
         """Tell whether a point is stable, as statics does; None where that is not decided."""
