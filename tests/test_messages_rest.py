@@ -25,6 +25,12 @@ blocks = st.System(
     contacts=st.each(lambda p: st.Contact(p[0], name="floor"), h),
 )
 
+r = st.coordinates("r", shape=(41, 2))
+chain = st.System(
+    potential=st.each(lambda p: p[1], r),
+    constraints=st.each(lambda a, b: st.norm(b - a) - 0.1, r[:-1], r[1:]),
+)
+
 
 def rest(system, **settings):
     return lambda: st.statics(system, **settings)
@@ -184,9 +190,17 @@ MESSAGES: Messages = {
         ),
         "an energy that is not finite at the start says so": (
             rest(st.System(potential=1 / x + x), start={x: 0.0}),
-            "statics stopped after 0 Newton steps.\n"
-            "  Forces or constraints are not finite.\n"
-            '  Start closer, try kind="any", or follow it from an easier case by continuation().',
+            "forces or constraints are not finite at the start.\n"
+            "  Found none that is a number on 'x'.\n"
+            "  Start where every expression is defined: where two points meet, their distance has "
+            "no direction.",
+        ),
+        "links that start at one point have no direction there": (
+            rest(chain),
+            "forces or constraints are not finite at the start.\n"
+            "  Found none that is a number on 'r[0,0]', 'r[0,1]', 'r[1,0]', 'r[1,1]'.\n"
+            "  Start where every expression is defined: where two points meet, their distance has "
+            "no direction.",
         ),
         "a start on a saddle says what it is": (
             rest(st.System(potential=x**2 - y**2 + y**4)),

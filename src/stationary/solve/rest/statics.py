@@ -166,6 +166,13 @@ def _failure(
     rest: Equilibrium, search: Search, start: np.ndarray, across: Dependence | None
 ) -> str:
     layout, rows = search.layout, search.balance.rows
+    if undefined := _undefined(search, start):
+        return say(
+            "forces or constraints are not finite at the start.",
+            f"Found none that is a number on {undefined}.",
+            "Start where every expression is defined: where two points meet, their distance has no "
+            "direction.",
+        )
     if across is not None:
         return say(
             "the constraints cannot balance the forces where they hold.",
@@ -223,6 +230,14 @@ def _failure(
         if search.kind == "any"
         else 'Start closer, try kind="any", or follow it from an easier case by continuation().',
     )
+
+
+def _undefined(search: Search, q: np.ndarray) -> str:
+    """Name coordinates of which forces or gradients of constraints are no numbers."""
+    gradients = abs(search.limits(q, np.arange(search.balance.rows + search.balance.gaps))[1])
+    steepest = np.ravel(gradients.sum(axis=0))
+    bad = np.flatnonzero(~np.isfinite(search.forces(q)[0]) | ~np.isfinite(steepest))
+    return ", ".join(f"'{search.layout.name(int(i))}'" for i in bad[:4])
 
 
 def _violations(search: Search, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
