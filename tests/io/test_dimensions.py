@@ -1,6 +1,7 @@
 """Units are checked through the energies: wrong ones are named, right files are never refused."""
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ def test_a_right_file_is_read():
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('l = "50 cm"', 'l = "50 kg"', "l in kg, m in kg, "),
+        ('l = "50 cm"', 'l = "50 kg"', "l in kg, m in kg."),
         ('m = "200 g"', 'm = "200 mm"', "expected J"),
         ('g = "9.81 m/s^2"', 'g = "9.81 m/s"', "a term of the potential energy is not an energy."),
         ('k = "3 N/m"', 'k = "3 N"', "k*x^2/2 in"),
@@ -67,6 +68,140 @@ def test_a_wrong_unit_is_named_with_its_term(old, new, words):
         st.load(MODEL.replace(old, new))
     said = str(caught.value)
     assert words in said and said.count("\n") == 4
+
+
+MACHINE = """
+[coordinates]
+x = "m"
+phi = "rad"
+"r[3,2]" = "m"
+
+[parameters]
+m = "2 kg"
+J = "3 kg m^2"
+R = "5 cm"
+f = "2 N"
+w = "3 rad/s"
+e = "50 %"
+g = "9.81 m/s^2"
+
+[inputs]
+F = "f*sin(w*t)"
+P = { t = [0, "1 s"], value = ["1 N", "2 N"] }
+
+[energies]
+kinetic = "m*x'^2/2 + J*phi'^2/2"
+
+[[each]]
+kind = "potential"
+rows = 3
+expression = "m*g*r[i,1]"
+
+[[loads]]
+force = "F + P"
+on = "x"
+
+[[parts]]
+kind = "rod"
+between = [["r[0,0]", "r[0,1]"], ["r[1,0]", "r[1,1]"]]
+length = "R"
+
+[constraints]
+ring = "r[2,0]^2 + r[2,1]^2 - R^2"
+bowl = "r[1,1] - r[1,0]^2 - R"
+
+[[pfaffian]]
+expr = "x' - R*phi'"
+
+[[contacts]]
+gap = "r[0,1] + R"
+friction = "e"
+restitution = "e"
+slip = "r[0,0]"
+
+[simulate]
+span = [0, "2 s"]
+step = "1 ms"
+rtol = 1e-9
+
+[[simulate.events]]
+expr = "x - R"
+action = { "x.dot" = "-e*x.dot" }
+
+[statics]
+t = "1 min"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('F = "f*sin(w*t)"', 'F = "m*sin(w*t)"', "Found F in kg on x in m, expected J together."),
+        ('F = "f*sin(w*t)"', 'F = "f*sin(w*t) + m"', "terms of different dimensions are added."),
+        ('value = ["1 N", "2 N"]', 'value = ["1 N", "2 s"]', "Found N and s."),
+        ('t = [0, "1 s"]', 't = [0, "1 m"]', "Found '1 m', expected s."),
+        ('"m*g*r[i,1]"', '"m*g*r[i,1]^2"', "Found g*m*r[i,1]^2 in kg m^3 s^-2, expected J."),
+        ('length = "R"', 'length = "w"', "Found -w in rad/s and"),
+        ("R^2", "w^2", "Found -w^2 in s^-2 and r[2,0]^2 in m^2."),
+        ("\"x' - R*phi'\"", "\"x' - w*phi'\"", "in s^-2 and x.dot in m/s."),
+        ('friction = "e"', 'friction = "R"', "Found R in m, expected no unit."),
+        ('slip = "r[0,0]"', 'slip = "phi"', "the gap of a contact and what slips are not of one"),
+        ('"-e*x.dot"', '"R"', "Found R in m, expected m/s."),
+        ('expr = "x - R"', 'expr = "x - w"', "Found -w in rad/s and x in m."),
+        ("1 ms", "1 mm", "Found '1 mm', expected s."),
+        ("rtol = 1e-9", 'rtol = "1 mm"', "Found '1 mm', expected no unit."),
+        ("1 min", "1 m", "Found '1 m', expected s."),
+    ],
+)
+def test_what_stands_beside_energies_has_units_too(old, new, words):
+    assert st.load(MACHINE).unit("F") == "N" and old in MACHINE
+    with pytest.raises(st.StatementError) as caught:
+        st.load(MACHINE.replace(old, new))
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("m", "3 s", "Found 3 s in s, expected kg."),
+        ("x'", "3 m", "Found 3 m in m, expected m/s."),
+        ("F", "J*w", "expected N."),
+        ("phi", "30 deg", ""),
+        ("m", "3 t", ""),
+        ("F", "2 kN", ""),
+        ("x'", "20 km/h", ""),
+    ],
+)
+def test_what_is_typed_for_a_name_has_its_unit(name, text, words):
+    model = st.load(MACHINE)
+    if words:
+        with pytest.raises(st.StatementError, match=re.escape(words)):
+            model.changed({name: text})
+    else:
+        assert isinstance(model.changed({name: text}), st.Model)
+
+
+def test_a_typed_unit_is_judged_by_the_energies_where_the_file_has_none():
+    plain = st.load(MACHINE.replace('J = "3 kg m^2"', "J = 3"))
+    assert plain.changed({"J": "3 kg m^2"}).unit("J") == "kg m^2"
+    with pytest.raises(st.StatementError, match=r"Found J\*phi.dot\^2/2 in N/m, expected J"):
+        plain.changed({"J": "3 kg"})
+
+
+def test_a_part_on_a_table_is_at_lengths_and_an_angle():
+    text = """
+coordinates = ["x", "y", "phi"]
+[[parts]]
+kind = "slider"
+points = [[0, 0], [1, 0], [0, 1]]
+weights = ["1 N", "2 N", "1 N"]
+[start]
+x = "3 mm"
+"""
+    assert st.load(text).start == {"x": 0.003}
+    for old, new in (("3 mm", "3 kg"), ('"2 N"', '"2 kg"')):
+        with pytest.raises(st.StatementError, match="expected"):
+            st.load(text.replace(old, new))
 
 
 def test_an_angle_without_a_start_is_judged_by_where_it_stands():

@@ -1,7 +1,7 @@
 """Dimensions of terms: what has units must come out as energy, power, time or an angle.
 
-A term is judged only where a parameter with a unit stands in it and everything else in it is known:
-numbers may carry units that nobody wrote, and a right file is never refused.
+A term is judged only where a parameter with a unit stands in it, or beside it, and all else in it
+is known: numbers may carry units that nobody wrote, and a right file is never refused.
 """
 
 from __future__ import annotations
@@ -33,6 +33,10 @@ class Mismatch(Exception):
     """Two dimensions that should be one: what, found, remedy."""
 
 
+class Unlike(Mismatch):
+    """Terms that are added or compared and are not alike."""
+
+
 @dataclass(frozen=True)
 class Known:
     """The dimension of a term, and whether a unit that was written stands in it."""
@@ -46,6 +50,8 @@ class Dimensions:
     """What is known of the symbols of a file."""
 
     of: Mapping[str, Known]
+    #: Of these the file has said it, by a unit beside their name.
+    declared: frozenset[str] = frozenset()
 
     def are_same(self, one: Dimension, wanted: Dimension) -> bool:
         """Compare dimensions; where nothing has a mass, energies may be those of a unit of mass."""
@@ -104,9 +110,13 @@ class Dimensions:
         """Return the dimension that terms share; refuse two that were written and differ."""
         known = [(e, self._walked(e, done)) for e in terms]
         written = [(e, k) for e, k in known if k is not None and k.written]
-        for e, k in written[1:]:
+        bare = [(e, k) for e, k in known if k is not None and not k.written and self._is_bare(e)]
+        # Coordinates that are not alike, as in y - x^2, are added by factors that nobody wrote, and
+        # an angle may stand for the arc of a wheel of radius 1.
+        alike = len({k.dimension for _, k in bare}) == 1 and bare[0][1].dimension != PLAIN
+        for e, k in [*written[1:], *(bare if alike else ())] if written else ():
             if k.dimension != written[0][1].dimension:
-                raise Mismatch(
+                raise Unlike(
                     f"terms of different dimensions {verb}.",
                     f"Found {_short(written[0][0])} in {text(written[0][1].dimension)} and "
                     f"{_short(e)} in {text(k.dimension)}.",
@@ -117,6 +127,17 @@ class Dimensions:
         several = {k.dimension if k else None for e, k in known if not e.is_Number}
         one = several.pop() if len(several) == 1 else None
         return Known(one, False) if one is not None else None
+
+    def _is_bare(self, e: Any) -> bool:
+        """Tell whether there is no number that may carry a unit: sums of roots of coordinates."""
+        factor, e = e.as_coeff_Mul()
+        if abs(factor) != 1:
+            return False
+        if e.is_Symbol:
+            return e.name.removesuffix(".dot").partition("[")[0] in self.declared
+        if e.is_Pow or isinstance(e, sp.Abs):
+            return self._is_bare(e.args[0])
+        return e.is_Add and all(self._is_bare(part) for part in e.args)
 
     def _advice(self, *several: Any) -> str:
         """Return what to look at: the units of everything that has one."""
@@ -136,14 +157,38 @@ class Dimensions:
             )
 
     def expect(self, e: Any, wanted: Dimension, what: str, name: str) -> None:
-        """Refuse an expression of which a term has another dimension."""
+        """Refuse an expression of which a term has another dimension.
+
+        A whole term says more than what does not agree inside of another.
+        """
+        inside: Unlike | None = None
         for part in sp.Add.make_args(e):
-            unit = self.term(part)
+            try:
+                unit = self.term(part)
+            except Unlike as wrong:
+                inside, unit = inside or wrong, None
             if unit and unit.written and not self.are_same(unit.dimension, wanted):
                 raise Mismatch(
                     f"a term of {what} is not {name}.",
                     f"Found {_short(part)} in {text(unit.dimension)}, expected {text(wanted)}.",
                     self._advice(part),
+                )
+        if inside:
+            raise inside
+
+    def expect_alike(self, e: Any, others: Any, what: str, other: str) -> None:
+        """Refuse two expressions of different dimensions, each of them sure of its own."""
+        size = self.term(e)
+        if not size or not (size.written or self._is_bare(e)):
+            return
+        for one in others:
+            unit = self.term(one)
+            if unit and (unit.written or self._is_bare(one)) and unit.dimension != size.dimension:
+                raise Mismatch(
+                    f"{what} and {other} are not of one kind.",
+                    f"Found {_short(e)} in {text(size.dimension)} and {_short(one)} in "
+                    f"{text(unit.dimension)}.",
+                    self._advice(e, one),
                 )
 
     def expect_work(self, forces: Any, on: Any, what: str) -> None:

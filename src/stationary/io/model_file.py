@@ -195,17 +195,17 @@ class Model(AbstractTravels):
             Values as text, by name: ``{"m": "200 g", "theta'": "1", "F": "sin(t)"}``.
         """
         params, inputs, start = dict(self.params), dict(self.inputs), dict(self.start)
-        names = self._names()
+        names, units = self._names(), self.units
         for name, text in changes.items():
             given = _typed(text, f"{name}=", names)
             key = coordinate_of(name)
             meant = names.symbols.get(key.removesuffix(".dot"))
             if isinstance(meant, Parameter) and key == name:
-                params[name] = given.number(("value",), f"parameter '{name}'")
+                value = params[name] = given.number(("value",), f"parameter '{name}'")
             elif isinstance(meant, Coordinate):
-                start[key] = given.number(("value",), f"the start of '{key}'")
+                value = start[key] = given.number(("value",), f"the start of '{key}'")
             elif isinstance(meant, Input) and key == name:
-                inputs[name] = given.expression(("value",), f"the course of '{name}'")
+                value = inputs[name] = given.expression(("value",), f"the course of '{name}'")
             else:
                 known = [n for n, s in names.symbols.items()
                          if isinstance(s, (Parameter, Input, Coordinate))]  # fmt: skip
@@ -214,7 +214,8 @@ class Model(AbstractTravels):
                     f"Known: {', '.join(known)}.",
                     did_you_mean(name, known).strip() or "Name one of these.",
                 )  # fmt: skip
-        return replace(self, params=params, inputs=inputs, start=start)
+            units = unit_checks.check_typed(given, key, value, units, self.system)
+        return replace(self, params=params, inputs=inputs, start=start, units=units)
 
     def _names(self) -> AbstractNames:
         """Return what names stand for: as declared, or what the system holds."""
@@ -377,6 +378,7 @@ def _model(reader: Reader) -> Model:
     coordinates = space.rotations(reader, statement.coordinates(reader, units))
     statement.parameters(reader, units)
     courses = statement.inputs(reader)
+    unit_checks.of_inputs(reader, units, courses)
     spread = continua.declare(reader)
     statement.definitions(reader)
     continuum = None
@@ -400,7 +402,8 @@ def _model(reader: Reader) -> Model:
         if reader.at((kind,)) is not None
     }
     if not spread:
-        unit_checks.check_questions(reader, units, [system.kinetic, system.potential])
+        events = questions_asked.get("simulate", {}).get("events", [])
+        unit_checks.check_questions(reader, units, [system.kinetic, system.potential], events)
     laws = [*courses.values()]
     if "of" in questions_asked.get("bounds", {}):
         laws.append(questions_asked["bounds"]["of"])

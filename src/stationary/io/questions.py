@@ -230,7 +230,6 @@ def arguments(reader: Reader, kind: str) -> dict[str, Any]:
     takes = QUESTIONS[kind]
     path = (kind,)
     given = {key: takes[key](reader, (*path, key)) for key in reader.table(path, takes)}
-    if kind in ("bounds", "weigh"):
-        for key in given:
-            check_measured(reader, (*path, key))
+    for key in given:
+        check_measured(reader, (*path, key))
     return given

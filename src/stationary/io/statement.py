@@ -192,13 +192,16 @@ def system(
             fields[kind].append(_term(reader, kind, path))
             entries.append((path, kind, fields[kind][-1]))
     for path in reader.tables("each"):
-        _each(reader, path, fields)
+        kind, repeated = _each(reader, path)
+        fields[kind] += repeated
+        entries.append((path, kind, repeated))
     drawn = [_drawing(reader, path) for path in reader.tables("drawing")]
     stated = System(**fields, parts=tuple(drawn), name=name, mechanism=_mechanism(reader))
     for path in reader.tables("parts"):
         part = _part(reader, path)
         stated = stated + part
         entries += [(path, kind, getattr(part, kind)) for kind in ENERGIES]
+        entries += [(path, kind, term) for kind in TERMS for term in part._terms(kind)]
     if units:
         unit_checks.check(reader, units, entries)
     whole = {c.name for c in coordinates}
@@ -323,8 +326,8 @@ def _rows(reader: Reader, path: Path) -> AbstractNames:
     return replace(reader.names, rows=Rows(count, tables))
 
 
-def _each(reader: Reader, path: Path, fields: dict[str, Any]) -> None:
-    """Read an element of energy that repeats, and add it."""
+def _each(reader: Reader, path: Path) -> tuple[str, Any]:
+    """Read an element of energy that repeats, and of which energy it is."""
     reader.table(path, ("kind", "rows", "expression", "table", "factor"), "[[each]]")
     for key, example in (("kind", '"potential"'), ("rows", "99"), ("expression", '"k*r[i,0]^2/2"')):
         if reader.at((*path, key)) is None:
@@ -339,7 +342,7 @@ def _each(reader: Reader, path: Path, fields: dict[str, Any]) -> None:
     repeated = Each((element,), table_of(names.rows.count, names.rows.columns, (element,)))
     factor = (*path, "factor")
     scale = reader.expression(factor, "a factor", **_PLACE) if reader.at(factor) is not None else 1
-    fields[kind] += scale * repeated
+    return kind, scale * repeated
 
 
 # -- parts and pictures ---------------------------------------------------------------------------
@@ -426,7 +429,7 @@ def _slider(reader: Reader, path: Path, name: str) -> System:
         for key in words
         if reader.at((*path, key)) is not None
     }
-    for key in given:
+    for key in (*given, "limit"):
         unit_checks.check_measured(reader, (*path, key))
     given = {key: float(v) if np.ndim(v) == 0 else v for key, v in given.items()}
     if reader.at((*path, "limit")) is not None:

@@ -16,8 +16,9 @@ from stationary.io.toml import Path
 from stationary.model import units
 from stationary.model.fields import Field
 from stationary.model.graphs import nodes
-from stationary.model.symbols import Coordinate, Parameter
-from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, split_sums
+from stationary.model.symbols import Coordinate, Input, Parameter
+from stationary.model.system import System
+from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, Pfaffian, split_sums
 
 _ENERGIES = {
     "kinetic": (ENERGY, "the kinetic energy", "an energy"),
@@ -25,6 +26,11 @@ _ENERGIES = {
     "work": (ENERGY, "the work", "an energy"),
     "dissipation": (POWER, "the dissipation", "a power"),
 }
+
+
+def _unit(text: str) -> str:
+    pair = units.split(text)
+    return pair[1] if pair else ""
 
 
 def dimension(written: Any) -> units.Dimension | None:
@@ -44,7 +50,8 @@ _MEASURED = {
     "weight": (("N",),), "point": _LENGTHS, "motion": _MOTION,
     "before": (("m",), ("m",), ("rad",)), "after": (("m",), ("m",), ("rad",)),
     "finger": _MOTION[:1], "force": (("N",),), "noise": (*_MOTION[1:], ("N",)), "gap": _LENGTHS,
-    "friction": (("rad",),), "t": (("s",),),
+    "friction": (("1",),), "t": (("s",),), "weights": (("N",),), "limit": (("N",),),
+    "step": (("s",),), "seconds": (("s",),), "rtol": (("1",),), "prove": (("1",),),
 }  # fmt: skip
 
 
@@ -62,7 +69,7 @@ def check_measured(reader: Reader, path: Path) -> None:
         if size is not None and names and size not in map(units.dimension_of, names):
             reader.document.complain(
                 here, f"'{path[-1]}' has the unit of something else.",
-                f"Found {written!r}, expected {' or '.join(names)}.",
+                f"Found {written!r}, expected {' or '.join(names).replace('1', 'no unit')}.",
                 "Give it in such a unit, or plainly in SI units.",
             )  # fmt: skip
 
@@ -128,7 +135,7 @@ def units_of_start(reader: Reader) -> dict[str, str]:
     """Return the units in which coordinates start."""
     given = reader.at(("start",))
     return {
-        name: units.split(value)[1]  # pyright: ignore[reportOptionalSubscript]
+        name: _unit(value)
         for name, value in (given.items() if isinstance(given, dict) else ())
         if dimension(value) is not None and name in reader.names.symbols
     }
@@ -142,7 +149,8 @@ def known(reader: Reader, written: dict[str, str], stated: list[Any]) -> Dimensi
             size = units.dimension_of(unit)
         except units.UnknownUnit:
             continue
-        of[name] = Known(size, isinstance(reader.names.symbols.get(name), Parameter))
+        of[name] = Known(size, isinstance(reader.names.symbols.get(name), (Parameter, Input)))
+    of |= _of_sliders(reader)
     given = reader.at(("start",))
     for key, value in given.items() if isinstance(given, dict) else ():
         size, name = dimension(value), coordinate_of(key).partition("[")[0]
@@ -158,6 +166,7 @@ def known(reader: Reader, written: dict[str, str], stated: list[Any]) -> Dimensi
                 f"Found {value!r}, expected {dimensions.text(rate)}.", "Check which is meant.",
             )  # fmt: skip
         of.setdefault(name, Known(size, False))
+    declared = frozenset(of)
     for e in stated:
         for node in nodes(e):
             if isinstance(node, (sp.sin, sp.cos, sp.tan)):
@@ -165,7 +174,33 @@ def known(reader: Reader, written: dict[str, str], stated: list[Any]) -> Dimensi
                     angle = part.as_coeff_Mul()[1]
                     if isinstance(angle, Coordinate):
                         of.setdefault(angle.name.partition("[")[0], Known(PLAIN, False))
-    return Dimensions(of)
+    return Dimensions(of, declared)
+
+
+def of_inputs(reader: Reader, written: dict[str, str], courses: Mapping[str, Any]) -> None:
+    """Write down the units of inputs, which are those of their courses."""
+    for name, course in courses.items():
+        path = ("inputs", name)
+        if not isinstance(course, sp.Expr):
+            check_measured(reader, (*path, "t"))
+            values, path = reader.at((*path, "value")), (*path, "value")
+        else:
+            values = [reader.at(path)]
+        said = {size: _unit(v) for v in values if (size := dimension(v)) is not None}
+        if len(said) > 1:
+            reader.document.complain(
+                path, f"the values of '{name}' have several units.",
+                f"Found {' and '.join(said.values())}.", "Give all of them in one.",
+            )  # fmt: skip
+        if said:
+            written[name] = said.popitem()[1]
+        elif isinstance(course, sp.Expr):
+            try:
+                size = known(reader, written, [course]).term(course)
+            except Mismatch as wrong:
+                reader.document.complain(path, *wrong.args)
+            if size and size.written and all(p.denominator == 1 for p in size.dimension):
+                written[name] = "1" if size.dimension == PLAIN else dimensions.text(size.dimension)
 
 
 def check(reader: Reader, written: dict[str, str], entries: list[tuple[Path, str, Any]]) -> None:
@@ -225,9 +260,61 @@ def check_densities(reader: Reader, written: dict[str, str], given: dict[str, An
                 )  # fmt: skip
 
 
-def check_questions(reader: Reader, written: dict[str, str], stated: list[Any]) -> None:
-    """Look through ranges, parameters and starts of questions: each has the unit of its name."""
-    of = {**_of_sliders(reader), **known(reader, written, stated).of}
+def check_typed(
+    given: Reader, name: str, value: Any, written: dict[str, str], system: System
+) -> dict[str, str]:
+    """Compare the unit of a value that was typed for a name with what the model says of it.
+
+    Where it says nothing, the value must do for its energies; returned are the units by then.
+    """
+    text, stem = given.at(("value",)), name.removesuffix(".dot").partition("[")[0]
+    stated = [getattr(system, kind) for kind in _ENERGIES]
+    try:
+        measured = known(given, written, [e for part in stated for e in _expressions("work", part)])
+        law = measured.term(value) if isinstance(value, sp.Expr) else None
+        size = law.dimension if law and law.written else dimension(text)
+        if size is None:
+            return written
+        if stem in measured.of:
+            wanted = measured.of[stem].dimension
+            wanted = dimensions.total(wanted, TIME, -1) if name.endswith(".dot") else wanted
+            if size != wanted:
+                raise Mismatch(
+                    f"'{name}' has another unit in the model.",
+                    f"Found {text} in {dimensions.text(size)}, expected {dimensions.text(wanted)}.",
+                    "Check which is meant.",
+                )
+        elif name == stem and law is None:
+            written = {**written, name: units.split(text)[1]}  # pyright: ignore[reportOptionalSubscript]
+            terms = [(k, e) for k in ("loads", "friction", "constraints") for e in system._terms(k)]
+            check(
+                given, written, [(("value",), k, e) for k, e in (*zip(_ENERGIES, stated), *terms)]
+            )
+    except Mismatch as wrong:
+        given.document.complain(("value",), *wrong.args)
+    return written
+
+
+def check_questions(
+    reader: Reader, written: dict[str, str], stated: list[Any], events: list[Any]
+) -> None:
+    """Look through ranges, starts and events of questions: each has the unit of its name."""
+    measured = known(reader, written, stated)
+    of = measured.of
+    for k, event in enumerate(events):
+        path = ("simulate", "events", k)
+        try:
+            measured.term(event.expr)
+            for key, value in (event.action or {}).items():
+                size, wanted = measured.term(value), measured.term(sp.Symbol(str(key)))
+                if size and size.written and wanted and size.dimension != wanted.dimension:
+                    raise Mismatch(
+                        f"the action of an event gives '{key}' another unit.",
+                        f"Found {value} in {dimensions.text(size.dimension)}, expected "
+                        f"{dimensions.text(wanted.dimension)}.", "Check which is meant.",
+                    )  # fmt: skip
+        except Mismatch as wrong:
+            reader.document.complain(path, *wrong.args)
 
     def agree(path: Path, name: str) -> None:
         value = reader.at(path)
@@ -293,9 +380,13 @@ def _check_term(of: Dimensions, term: Any) -> None:
     elif isinstance(term, Friction):
         for limit in (term.limit, *([] if term.static is None else [term.static])):
             of.expect_work([limit] * len(term.on), term.on, "the limit of friction")
-    elif isinstance(term, (Constraint, Contact)):
-        for e in term.R if isinstance(term, Constraint) else (term.gap,):
+    elif isinstance(term, (Constraint, Pfaffian)):
+        for e in term.expressions():
             of.term(e)
+    elif isinstance(term, Contact):
+        for e, word in ((term.friction, "friction"), (term.restitution, "restitution")):
+            of.expect(e, PLAIN, f"the {word} of a contact", "a number without a unit")
+        of.expect_alike(term.gap, term.slip or (), "the gap of a contact", "what slips")
     elif isinstance(term, Drag) and term.power.is_Rational:
         for on in term.on:
             along = of.term(on)
