@@ -90,3 +90,19 @@ def test_a_plate_that_is_pulled_in_ends_where_it_touches(span, unit):
     assert [(s.kind, s.parameter) for s in diagram.special] == [("fold", pytest.approx(8 / 27))]
     assert 0.99 < branch.q.max() / unit < 1 and branch.parameter.max() < 0.2963
     assert branch.status in ("stalled", "span")
+
+
+def test_a_hanging_chain_that_was_found_from_lying_is_followed():
+    # It hangs at x = 0 but for some 1e-23 of a link, from which nothing may be measured.
+    r, h = st.coordinates("r", shape=(3, 2)), st.parameters(h=0.02)
+    chain = st.System(
+        potential=st.each(lambda p: 3 * p[1], r),
+        constraints=st.each(lambda a, b: st.norm(b - a) - h, r[:-1], r[1:], name="link"),
+    ) + st.System(constraints=[st.Constraint((r[0, 0], r[0, 1]), name="nail")])
+    start = 0.02 * np.array([[0, 0], [1, 0], [2, 0]])
+    diagram = st.continuation(chain, parameter=h, span=(0.01, 0.05), start={r: start})
+    (branch,) = diagram.branches
+    assert not diagram.special and set(np.ravel(branch.stable)) == {True}
+    assert [branch.parameter.min(), branch.parameter.max()] == [0.01, 0.05]
+    hanging = -np.multiply.outer(branch.parameter, [0, 1, 2])
+    assert np.abs(branch[r][..., 1] - hanging).max() < 1e-12

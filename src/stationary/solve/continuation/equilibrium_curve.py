@@ -223,10 +223,12 @@ class EquilibriumCurve(AbstractCurve):
 
     def _slopes(self, z: np.ndarray) -> np.ndarray:
         """Return ∂F/∂z without what is made of the last digits of places: it measures no length."""
-        signs = np.append(
-            np.random.default_rng(7).choice([-1.0, 1.0], self.n), [0] * (len(z) - self.n)
-        )
-        J, near = self.raw(z)[1], self.raw(z + 16 * np.spacing(np.abs(z)) * signs)[1]
+        q, J, rng = z[: self.n], self.raw(z)[1], np.random.default_rng(7)
+        # What constraints turn has the digits of its radius, however near it is to zero.
+        turned = np.any(J[self.n :, : self.n] != 0, axis=0)
+        digits = 16 * np.spacing(np.maximum(np.abs(q), turned * self.search.moves(q)))
+        digits *= rng.choice([-1.0, 1.0], self.n) * rng.uniform(0.5, 1.5, self.n)
+        near = self.raw(z + np.append(digits, np.zeros(len(z) - self.n)))[1]
         return np.where(np.abs(J) <= 4 * np.abs(near - J), 0.0, J)
 
     def _pushed(self, J: np.ndarray) -> np.ndarray:
