@@ -100,9 +100,9 @@ def test_a_hanging_chain_that_was_found_from_lying_is_followed():
         constraints=st.each(lambda a, b: st.norm(b - a) - h, r[:-1], r[1:], name="link"),
     ) + st.System(constraints=[st.Constraint((r[0, 0], r[0, 1]), name="nail")])
     start = 0.02 * np.array([[0, 0], [1, 0], [2, 0]])
-    diagram = st.continuation(chain, parameter=h, span=(0.01, 0.05), start={r: start})
+    diagram = st.continuation(chain, parameter=h, span=(0.015, 0.03), start={r: start})
     (branch,) = diagram.branches
     assert not diagram.special and set(np.ravel(branch.stable)) == {True}
-    assert [branch.parameter.min(), branch.parameter.max()] == [0.01, 0.05]
+    assert [branch.parameter.min(), branch.parameter.max()] == [0.015, 0.03]
     hanging = -np.multiply.outer(branch.parameter, [0, 1, 2])
     assert np.abs(branch[r][..., 1] - hanging).max() < 1e-12

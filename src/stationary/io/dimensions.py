@@ -13,6 +13,7 @@ from typing import Any
 
 import sympy as sp
 
+from stationary.model.graphs import nodes, symbols_in, written_out
 from stationary.model.symbols import Coordinate, t
 from stationary.model.units import Dimension, dimension_of
 
@@ -25,6 +26,8 @@ POWER = dimension_of("W")
 _PURE = {1, 2, 3, 4, 6, 8, 12, 24}
 _OF_ANGLES = (sp.sin, sp.cos, sp.tan, sp.exp, sp.log, sp.sinh, sp.cosh, sp.tanh, sp.asin, sp.acos,
               sp.atan, sp.erf, sp.asinh, sp.acosh, sp.atanh)  # fmt: skip
+# What has more parts than this is not written out.
+_LONG = 200
 _WITHOUT = (sp.sign, sp.Heaviside, sp.atan2)
 _SAME = (sp.Abs, sp.Max, sp.Min, sp.floor, sp.ceiling)
 
@@ -130,19 +133,21 @@ class Dimensions:
 
     def _is_bare(self, e: Any) -> bool:
         """Tell whether there is no number that may carry a unit: sums of roots of coordinates."""
-        factor, e = e.as_coeff_Mul()
-        if abs(factor) != 1:
-            return False
-        if e.is_Symbol:
-            return e.name.removesuffix(".dot").partition("[")[0] in self.declared
-        if e.is_Pow or isinstance(e, sp.Abs):
-            return self._is_bare(e.args[0])
-        return e.is_Add and all(self._is_bare(part) for part in e.args)
+        return not e.is_Number and all(map(self._adds_no_unit, nodes(e)))
+
+    def _adds_no_unit(self, node: Any) -> bool:
+        if node.is_Symbol:
+            return node.name.removesuffix(".dot").partition("[")[0] in self.declared
+        if node.is_Mul:
+            return len(node.args) == 2 and node.args[0] == -1
+        if node.is_Add:
+            return not any(part.is_Number for part in node.args)
+        return bool(node.is_Number or node.is_Pow or isinstance(node, sp.Abs))
 
     def _advice(self, *several: Any) -> str:
         """Return what to look at: the units of everything that has one."""
         names = {s.name.removesuffix(".dot").partition("[")[0]
-                 for e in several for s in sp.S(e).free_symbols}  # fmt: skip
+                 for e in several for s in symbols_in(sp.S(e))}  # fmt: skip
         known = [f"{name} in {text(self.of[name].dimension)}" for name in sorted(names)
                  if name in self.of and self.of[name].dimension != PLAIN]  # fmt: skip
         return f"Check the units in it: {', '.join(known) or 'none is given'}."
@@ -215,6 +220,9 @@ def total(one: Dimension, other: Dimension, sign: int = 1) -> Dimension:
 
 
 def _short(e: Any) -> str:
+    if written_out(sp.S(e)) > _LONG:
+        names = ", ".join(sorted(s.name for s in symbols_in(sp.S(e))))
+        return f"a long term of {names[:60]}"
     return str(e).replace("**", "^")[:60]
 
 

@@ -16,6 +16,7 @@ from stationary.io.source import FileError
 from stationary.io.start import start as start_of
 from stationary.io.toml import Path
 from stationary.io.unit_checks import check_measured, dimension
+from stationary.model.graphs import symbols_in
 from stationary.model.push import Push
 from stationary.model.symbols import Coordinate, Parameter
 from stationary.solve.motion.events import Event
@@ -118,7 +119,7 @@ def _events(reader: Reader, path: Path) -> list[Event]:
 def parameters_of(events: Iterable[Event]) -> list[Parameter]:
     """Return the parameters of events, each once."""
     every = [e for x in events for e in (x.expr, *(x.action or {}).values())]
-    parameters = {s for e in every for s in e.free_symbols if isinstance(s, Parameter)}
+    parameters = {s for e in every for s in symbols_in(e) if isinstance(s, Parameter)}
     return sorted(parameters, key=str)
 
 

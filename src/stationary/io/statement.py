@@ -197,13 +197,19 @@ def system(
         entries.append((path, kind, repeated))
     drawn = [_drawing(reader, path) for path in reader.tables("drawing")]
     stated = System(**fields, parts=tuple(drawn), name=name, mechanism=_mechanism(reader))
+    added = [stated]
     for path in reader.tables("parts"):
         part = _part(reader, path)
-        stated = stated + part
+        added.append(part)
         entries += [(path, kind, getattr(part, kind)) for kind in ENERGIES]
         entries += [(path, kind, term) for kind in TERMS for term in part._terms(kind)]
     if units:
         unit_checks.check(reader, units, entries)
+    while len(added) > 1:
+        # In pairs: one after the other, every sum would go through all before it.
+        last = added[-1:] if len(added) % 2 else []
+        added = [one + other for one, other in zip(added[::2], added[1::2])] + last
+    stated = added[0]
     whole = {c.name for c in coordinates}
     stray = [c.name for c in stated.coordinates if c.name.partition("[")[0] not in whole]
     assert not stray, stray

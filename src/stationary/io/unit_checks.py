@@ -15,7 +15,7 @@ from stationary.io.reader import Reader
 from stationary.io.toml import Path
 from stationary.model import units
 from stationary.model.fields import Field
-from stationary.model.graphs import nodes
+from stationary.model.graphs import nodes, symbols_in
 from stationary.model.symbols import Coordinate, Input, Parameter
 from stationary.model.system import System
 from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, Pfaffian, split_sums
@@ -224,7 +224,7 @@ def check_densities(reader: Reader, written: dict[str, str], given: dict[str, An
     A position is a length unless the ends of its interval say otherwise.
     """
     of = dict(known(reader, written, list(given.values())).of)
-    symbols = {s for e in given.values() for s in e.free_symbols if isinstance(s, Field)}
+    symbols = {s for e in given.values() for s in symbols_in(e) if isinstance(s, Field)}
     for s in symbols:
         ends = [Dimensions(of).term(end) for end in s.over[1:]]
         size = next((k.dimension for k in ends if k and k.written), units.dimension_of("m"))
@@ -236,7 +236,7 @@ def check_densities(reader: Reader, written: dict[str, str], given: dict[str, An
     for kind, density in given.items():
         wanted, path = _ENERGIES[kind][0], ("densities", kind)
         for part in sp.Add.make_args(density):
-            alone = {s for s in part.free_symbols if isinstance(s, Field)}
+            alone = {s for s in symbols_in(part) if isinstance(s, Field)}
             degree = (
                 sp.degree(part, *alone) if len(alone) == 1 and part.is_polynomial(*alone) else 0
             )
@@ -350,7 +350,7 @@ def check_velocity(e: Any, coordinates: Any, written: Mapping[str, str]) -> None
     if isinstance(e, str):
         return
     of = dict(zip((c.name for c in coordinates), map(units.dimension_of, ("m", "m", "rad"))))
-    levers = [s.name for s in sp.S(e).free_symbols if isinstance(s, Parameter)]
+    levers = [s.name for s in symbols_in(sp.S(e)) if isinstance(s, Parameter)]
     of |= {name: units.dimension_of(written[name]) for name in levers if name in written}
     if of.keys() & levers:
         Dimensions({name: Known(size, True) for name, size in of.items()}).term(e)
