@@ -236,6 +236,48 @@ def test_what_is_nested_too_deeply_for_algebra_is_checked_by_numbers():
     assert [finding.name for finding in endless] == ["finite"] and not endless.passed
 
 
+def test_a_chain_of_definitions_is_an_event_and_its_action():
+    text = (
+        chained(60, "sin({0}) + cos({0})").replace('potential = "d60"', "")
+        + """
+[start]
+x = -0.1
+"x'" = 1
+y = 1
+[simulate]
+span = [0, 1]
+[[simulate.events]]
+expr = "d60 - d59 + x"
+action = { "x'" = "d60" }
+"""
+    )
+    # The chain goes to where sin(d) + cos(d) = d, so that x changes its sign when it is hit.
+    motion = counted(st.load, text).ask("simulate")
+    fixed = 0.0
+    for _ in range(60):
+        fixed = math.sin(fixed) + math.cos(fixed)
+    assert motion["x"][-1] == pytest.approx(0.9 * fixed, abs=1e-8)
+
+
+def test_a_wrong_unit_of_a_long_term_is_named_without_writing_it_out():
+    text = chained(60, "sin({0}) + cos({0})").replace('"x*y"', '"x*y/l^2"')
+    text = text.replace('"d60"', '"m*d60"') + '[parameters]\nm = "1 kg"\nl = "1 m"\n'
+    text += '[start]\nx = "1 m"\ny = "1 m"\n'
+    with pytest.raises(st.StatementError, match="a long term of l, m, x, y in kg, expected J"):
+        counted(st.load, text)
+
+
+def test_many_parts_are_added_in_a_time_that_grows_as_their_number():
+    names = ", ".join(f'"x{i}"' for i in range(401))
+    rods = "".join(
+        f'[[parts]]\nkind = "rod"\nbetween = [["x{i}", "0"], ["0", "x{i + 1}"]]\nlength = 2\n'
+        for i in range(400)
+    )
+    system = counted(st.load, f"coordinates = [{names}]\n{rods}").system
+    assert [c.name for c in system.constraints][:2] == ["R1", "R2"]
+    assert len(system.constraints) == 400
+
+
 def test_a_chain_of_definitions_moves_and_is_not_written_out():
     model = st.load(chained(60, "sin({0}) + cos({0})"))
     motion = model.ask("simulate", span=(0, 1), points=3)

@@ -11,6 +11,7 @@ import numpy as np
 
 from stationary.errors import StatementError, did_you_mean
 from stationary.io.dimensions import TIME
+from stationary.io.names import coordinate_of
 from stationary.io.reader import Reader
 from stationary.io.source import FileError
 from stationary.io.start import start as start_of
@@ -132,7 +133,8 @@ def _action(reader: Reader, path: Path) -> dict[str, Any]:
             # TOML reads theta.dot = 1 as an entry inside a table.
             inner = reader.table((*path, key), ("dot",), f"'{key}'")
             places = {f"{key}.{word}": (*path, key, word) for word in inner}
-        for name, place in places.items():
+        for written, place in places.items():
+            name = coordinate_of(written)
             _known(reader, place, name.removesuffix(".dot"), Coordinate, "coordinate")
             jumps[name] = reader.expression(place, "the action of an event", inputs=False)
     return jumps

@@ -12,6 +12,7 @@ import sympy as sp
 
 from stationary.derive.from_sympy import Translator
 from stationary.errors import StatementError, did_you_mean
+from stationary.model.graphs import renamed, symbols_in
 from stationary.model.interpolation import in_coordinates
 from stationary.model.layout import Layout, name_of, pairs
 from stationary.model.numbers import number_of
@@ -112,7 +113,7 @@ def _expression(name: str, value: sp.Expr, layout: Layout) -> sp.Expr:
     value = in_coordinates(layout.system, from_dynamicsymbols(value))
     parameters = {p.name: p for p in layout.system.parameters}
     swap: dict[sp.Basic, sp.Basic] = {sp.Symbol("t"): t}
-    for s in value.free_symbols:
+    for s in symbols_in(value):
         if isinstance(s, (Coordinate, Velocity)):
             layout.resolve(s, f"input '{name}'")
         elif isinstance(s, Parameter) and s.name in parameters:
@@ -124,7 +125,7 @@ def _expression(name: str, value: sp.Expr, layout: Layout) -> sp.Expr:
                 f"Known: st.t, {', '.join(known)}.{did_you_mean(str(s), known)}",
                 "Replace it by its value.",
             )
-    return value.xreplace(swap)
+    return renamed(value, swap)
 
 
 def _samples(name: str, value: Any, span: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
@@ -188,7 +189,7 @@ def translate(
     e = in_coordinates(layout.system, e)
     symbols: dict[sp.Symbol, Any] = {t: t_, **(named or {})}
     symbols |= {s: p[i] for i, s in enumerate(layout.system.parameters)}
-    for s in e.free_symbols:
+    for s in symbols_in(e):
         if isinstance(s, Coordinate):
             symbols[s] = q[int(layout.place(s))]
         elif isinstance(s, Velocity):

@@ -12,6 +12,7 @@ import sympy as sp
 
 from stationary.errors import StatementError, spelled
 from stationary.lower.kernel import AbstractKernel
+from stationary.model.graphs import renamed, symbols_in
 from stationary.model.layout import number, pairs
 from stationary.model.symbols import Parameter, from_dynamicsymbols
 from stationary.model.system import System
@@ -77,7 +78,7 @@ class Event:
     def __post_init__(self):
         watched = from_dynamicsymbols(expression(self.expr, "the expression of an event"))
         object.__setattr__(self, "expr", watched)
-        if watched.free_symbols and (watched.is_nonnegative or watched.is_nonpositive):
+        if symbols_in(watched) and (watched.is_nonnegative or watched.is_nonpositive):
             raise StatementError(
                 "the expression of an event never changes its sign, so that it never happens.",
                 f"Found {str(watched)[:60]}; expected one that passes through zero.",
@@ -131,7 +132,7 @@ def with_own_parameters(
     known, own = {p.name for p in system.parameters}, dict[sp.Basic, sp.Expr]()
     actions = [expression(v, "the action of an event") for x in events for v in _actions(x)]
     every = [*(x.expr for x in events), *actions]
-    parameters = {s for e in every for s in e.free_symbols if isinstance(s, Parameter)}
+    parameters = {s for e in every for s in symbols_in(e) if isinstance(s, Parameter)}
     alone = sorted((s for s in parameters if s.name not in known), key=str)
     if not alone:
         return events, params
@@ -148,7 +149,7 @@ def with_own_parameters(
     names = {s.name for s in alone}
 
     def put(e: Any) -> Any:
-        return expression(e, "the action of an event").xreplace(own)
+        return renamed(expression(e, "the action of an event"), own)
 
     filled = [
         replace(x, expr=put(x.expr), action=x.action and {k: put(v) for k, v in x.action.items()})
@@ -191,12 +192,12 @@ class Watch:
         layout = self._kernel.layout
         known = {p.name: p for p in layout.system.parameters}
         swap: dict[sp.Basic, sp.Basic] = {}
-        for s in e.free_symbols:
+        for s in symbols_in(e):
             if isinstance(s, sp.Symbol) and s.name in known:
                 swap[s] = known[s.name]
             elif str(s) != "t":
                 layout.resolve(s, what)
-        return self._kernel.expression(e.xreplace(swap))
+        return self._kernel.expression(renamed(e, swap))
 
     def _jump(self, event: Event) -> list[tuple[int, ca.Function]]:
         """Return which entries of the state an event changes, and to what."""
