@@ -181,12 +181,12 @@ class Dimensions:
         if inside:
             raise inside
 
-    def expect_alike(self, e: Any, others: Any, what: str, other: str) -> None:
+    def expect_alike(self, e: Any, several: Any, what: str, other: str) -> None:
         """Refuse two expressions of different dimensions, each of them sure of its own."""
         size = self.term(e)
         if not size or not (size.written or self._is_bare(e)):
             return
-        for one in others:
+        for one in several:
             unit = self.term(one)
             if unit and (unit.written or self._is_bare(one)) and unit.dimension != size.dimension:
                 raise Mismatch(
