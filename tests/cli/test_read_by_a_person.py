@@ -168,3 +168,10 @@ def test_an_end_of_a_bound_that_is_rounding_is_zero(ask):
     code, printed = ask("bounds", text, "--of", "x.dot + 0.02*phi.dot")
     ends = printed.splitlines()[0].rpartition(": ")[2].split(" … ")
     assert code == 0 and ends[0] == "0" and float(ends[1]) > 0.2
+
+
+def test_what_no_direction_is_left_to_has_no_smallest_eigenvalue(capsys):
+    balls = Path(__file__).parents[2] / "examples" / "models" / "balls.toml"
+    assert main(["equilibria", str(balls), "--within", "y[0]=-1:1"]) == 0
+    said = capsys.readouterr().out
+    assert "yes" in said and "inf" not in said

@@ -160,7 +160,7 @@ def _rest_columns(
     ]
     rows = [
         [*rest.q, "" if rest.energy is None else float(rest.energy),
-         _YES_NO[rest.stable], float(rest.eigenvalues.min(initial=np.inf)),
+         _YES_NO[rest.stable], float(min(rest.eigenvalues)) if len(rest.eigenvalues) else "",
          float(rest.residual["force"])]
         for rest in rests
     ]  # fmt: skip
