@@ -210,7 +210,8 @@ def _units(
         rows = np.maximum(rows, abs(_finite(numeric(balance, "limits")(*near)[1])).toarray())
     # Logarithms of entries are sums of one of their row and one of their coordinate.
     r, i = np.nonzero(rows * some)
-    rows /= np.maximum(rows.max(axis=1, where=some, initial=0.0)[:, None], 1e-300)
+    largest = rows.max(axis=1, where=some, initial=0.0)[:, None]
+    rows /= np.where(largest > 0, largest, 1.0)
     each = np.tile(np.arange(len(r)), 2)
     sums = (np.ones(len(each)), (each, np.append(r, m + i)))
     sums = sparse.csr_array(sums, shape=(len(r), m + n))

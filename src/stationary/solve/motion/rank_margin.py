@@ -30,11 +30,14 @@ class Rows:
 
     A row may lose it by vanishing, as well as by becoming parallel to others: its length is
     measured beside what it changes by when coordinates move by their sizes. `full` is the most that
-    was left on the way.
+    was left on the way. `shape` are the moves over which they turn, where they alone tell.
     """
 
-    def __init__(self, graph: Graph, params: np.ndarray, rank: int, sizes: np.ndarray):
-        self.graph, self.params, self.rank, self.sizes = graph, params, rank, sizes
+    def __init__(
+        self, graph: Graph, params: np.ndarray, rank: int, shape: np.ndarray, other: np.ndarray
+    ):
+        self.graph, self.params, self.rank, self.shape = graph, params, rank, shape
+        self.sizes = np.where(shape > 0, shape, other)
         self.full = 0.0
 
     def left(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
@@ -101,7 +104,9 @@ class Rows:
         length = np.linalg.norm([A, turned], axis=3).max(axis=0)[:, :, None]
         A, turned = (x / np.maximum(length, 1e-300) for x in (A, turned))
         squares = np.linalg.eigvalsh(A @ np.swapaxes(A, 1, 2))[:, -self.rank]
-        rates = speed * _norms(turned)
+        # What a short row is measured by changes, too: its part is a tangent rather than a sine.
+        part = np.linalg.norm(A, axis=2, keepdims=True)
+        rates = speed * _norms(turned * np.where(part < 1, 1 + part**2, 1.0))
         if self.graph.driven and times[-1] > times[0]:
             # Time turns rows where nothing moves, too.
             soon = _SOON * (times[-1] - times[0])
@@ -145,5 +150,4 @@ def rows_of(kernel: AbstractKernel, params: np.ndarray, t: float, state: State) 
     bends = np.where(np.isfinite(bends), bends, 0.0)
     by_mass = np.maximum(bends, sizes_of(kernel.graph, params, t, state.q))
     shape = bends_by_shape(kernel.graph, params, t, state.q, by_mass)
-    sizes = np.where(shape > 0, shape, by_mass)
-    return Rows(kernel.graph, params, len(state.rows), sizes)
+    return Rows(kernel.graph, params, len(state.rows), shape, by_mass)

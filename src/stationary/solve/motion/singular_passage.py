@@ -446,7 +446,7 @@ class _Way:
         # Near a singular configuration rows bend within no length: elsewhere they do not.
         bends = [scales_of(kernel.graph, params, t, y[:n]).length for t, y in zip(times, known)]
         way = np.ptp(known, axis=0)
-        length = np.max([*bends, way[:n]], axis=0)
+        length = np.max([*bends, way[:n], self.rows.shape], axis=0)
         speed = np.abs(known[:, n : 2 * n]).max(axis=0)
         length = np.where(length > 0, length, length.max(initial=0.0) or 1.0)
         speed = np.maximum(speed, length * np.max(speed / length, initial=0.0))
