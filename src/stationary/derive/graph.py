@@ -21,9 +21,9 @@ from stationary.errors import DerivationError
 from stationary.model.layout import Layout
 from stationary.model.system import System
 
-# Damping of rows that depend on each other, relative to what each of them weighs; and what one
-# weighs at least, of all, where its gradient vanishes.
-_DAMPING, _AT_LEAST = 1e-10, 1e-20
+# Damping of rows that depend on each other, relative to how far each gives way to its force; a row
+# that vanishes has this part of what all have.
+_DAMPING, _LEAST_SHARE = 1e-10, 1e-16
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,8 +170,11 @@ class Graph:
             M, force = self._augmented(M, force, A, wanted, 10.0 ** np.array(sizes))
         n, m = M.shape[0], len(kept)
         exact = ca.blockcat([[M, A.T], [A, type(alpha)(m, m)]])
-        weighs = ca.sum2(A * A) + _AT_LEAST * ca.sumsqr(A)
-        corner = -_DAMPING * ca.diag(weighs) / ca.trace(M) if damped else ca.DM(m, m)
+        corner = ca.DM(m, m)
+        if damped:
+            # Rows and coordinates have units of their own.
+            gives = ca.mtimes(A**2, 1 / ca.diag(M))
+            corner = -_DAMPING * ca.diag(gives + _LEAST_SHARE * ca.sum1(gives))
         K = ca.blockcat([[M, A.T], [A, corner]])
         order = saddle_order(_pattern(M.sparsity()), _pattern(A.sparsity())).tolist()
         back = np.argsort(order).tolist()
