@@ -63,9 +63,7 @@ def test_what_is_told_is_what_happens(kind):
     q = graph.layout.kinematics.onto(rng.normal(size=7))
     G = graph.layout.kinematics.rates(q)
     v = G @ rng.normal(size=6)
-    a, lam, _ = (
-        np.array(e).ravel() for e in graph.held(rows, False, (0,) * 7)(0, q, v, [], [], 0.0)
-    )
+    a, lam, _ = (np.array(e).ravel() for e in graph.held(rows, (), (0,) * 7)(0, q, v, [], [], 0.0))
     four = graph.layout.kinematics.quaternions[0]
     known = {c: q[names.index(c.name)] for c in turned.plain}
     known |= {c.dot: v[names.index(c.name)] for c in turned.plain}

@@ -218,6 +218,27 @@ def test_a_loop_in_angles_turns_over_and_over(method, seed):
     np.testing.assert_allclose(found[r], 0, atol=1e-8)
 
 
+@pytest.mark.parametrize("crank, coupler", [(6e-3, 600.0), (1.0, 1e4)])
+def test_a_heavy_coupler_makes_no_angle_small(crank, coupler):
+    """It hardly turns: that is no length of its own, by which to judge what is known of it."""
+    p, q, r, a = st.coordinates("p q r a")
+    loop = [st.cos(p) + st.cos(r) - st.cos(q) - 1, st.sin(p) + st.sin(r) - st.sin(q)]
+    linkage = st.System(
+        kinetic=(p.dot**2 + crank * q.dot**2) / 2
+        + coupler * (p.dot**2 + p.dot * r.dot * st.cos(p - r) + r.dot**2 / 3) / 2,
+        potential=st.sin(p) + crank * st.sin(q) + coupler * (st.sin(p) + st.sin(r) / 2),
+        constraints=loop,
+    )
+    pendulum = st.System(kinetic=a.dot**2 / 2, potential=st.sin(a))
+    begin = {a: -1.2, a.dot: -2.3}
+    expected = st.simulate(pendulum, span=(0, 4), start=begin, points=11)
+    start = {p: -1.2, q: -1.2, p.dot: -2.3, q.dot: -2.3}
+    found = st.simulate(linkage, span=(0, 4), start=start, points=11)
+    assert expected[a][-1] < -2 * np.pi
+    np.testing.assert_allclose(found[p], expected[a], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(found[q], expected[a], rtol=0, atol=1e-8)
+
+
 @pytest.mark.parametrize("coupler", [1.0, 2e-7])
 def test_steps_may_become_short_before_a_light_coupler_lies_flat(coupler):
     """Cranks of different inertia, one of them damped, and a body between them by its four rows."""

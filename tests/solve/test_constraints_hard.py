@@ -211,6 +211,26 @@ def test_a_power_of_a_constraint_beside_it_changes_nothing(angle, power, unit):
         st.simulate(other, span=(0, 4), start={x: unit / np.sqrt(2), y: -unit / np.sqrt(2)})
 
 
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("strength", [1e-12, 1e6, 1e12])
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("method", [st.Taylor(), st.Runge(), st.BDF()], ids=str)
+def test_rows_that_are_stated_twice_may_be_as_strong_as_they_like(method, unit, strength):
+    """A bob on a sphere, kept in a plane: a pendulum of 0.8. The sphere is stated by rates, too."""
+    x, y, z, a = st.coordinates("x y z a")
+    bob = st.particle(1.0, at=(x, y, z), gravity=9.81 * unit) + st.System(
+        constraints=[st.sqrt(x**2 + y**2 + z**2) - unit, y - 0.6 * unit],
+        pfaffian=[strength * (x * x.dot + y * y.dot + z * z.dot)],
+    )
+    pendulum = st.System(kinetic=a.dot**2 / 2, potential=9.81 / 0.8 * st.sin(a))
+    start = {x: 0.8 * unit, y: 0.6 * unit, z.dot: 2.0 * unit}
+    found = st.simulate(bob, span=(0, 1), start=start, points=11, method=method)
+    expected = st.simulate(pendulum, span=(0, 1), start={a.dot: 2.5}, points=11)
+    np.testing.assert_allclose(found[x] / unit, 0.8 * np.cos(expected[a]), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found[z] / unit, 0.8 * np.sin(expected[a]), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found[y] / unit, 0.6, rtol=0, atol=1e-12)
+
+
 def test_constraints_that_part_after_the_start_are_refused_by_name():
     # x = sin t and x = t agree in place and velocity at t = 0, and never after.
     x, y = st.coordinates("x y")

@@ -21,9 +21,8 @@ from stationary.errors import DerivationError
 from stationary.model.layout import Layout
 from stationary.model.system import System
 
-# Damping of rows that depend on each other, relative to how far each gives way to its force; a row
-# that vanishes has this part of what all have.
-_DAMPING, _LEAST_SHARE = 1e-10, 1e-16
+# Damping of rows that depend on each other, relative to how far each gives way to its force.
+_DAMPING = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,15 +142,16 @@ class Graph:
         return ca.Function("inertial", arguments, [M, force])
 
     def held(
-        self, rows: tuple[int, ...], damped: bool = False, sizes: tuple[int, ...] = ()
+        self, rows: tuple[int, ...], damped: tuple[int, ...] = (), sizes: tuple[int, ...] = ()
     ) -> ca.Function:
         """Return a and λ of M a = force + Aᵀλ, R̈ + 2αṘ + α²R = 0, for some of the rows of A.
 
         The function has α as a sixth argument, and the power that moving constraints supply as a
         third output. Rows that depend on each other, always or now and then, need a little damping
-        to be factored; one refinement takes its effect out again. A mass matrix that is singular,
-        but not on the motions that the rows allow, is augmented by AᵀA; that needs to know how
-        large the coordinates are, in powers of ten.
+        to be factored; one refinement takes its effect out again. How far each gives way to its
+        force is told in powers of ten: rows have units of their own. A mass matrix that is
+        singular, but not on the motions that the rows allow, is augmented by AᵀA; that needs to
+        know how large the coordinates are, in powers of ten.
         """
         if self.chained is not None and len(rows) == len(self.upright):
             return self._turned(rows)
@@ -170,11 +170,7 @@ class Graph:
             M, force = self._augmented(M, force, A, wanted, 10.0 ** np.array(sizes))
         n, m = M.shape[0], len(kept)
         exact = ca.blockcat([[M, A.T], [A, type(alpha)(m, m)]])
-        corner = ca.DM(m, m)
-        if damped:
-            # Rows and coordinates have units of their own.
-            gives = ca.mtimes(A**2, 1 / ca.diag(M))
-            corner = -_DAMPING * ca.diag(gives + _LEAST_SHARE * ca.sum1(gives))
+        corner = -_DAMPING * ca.diag(ca.DM(10.0 ** np.array(damped))) if damped else ca.DM(m, m)
         K = ca.blockcat([[M, A.T], [A, corner]])
         order = saddle_order(_pattern(M.sparsity()), _pattern(A.sparsity())).tolist()
         back = np.argsort(order).tolist()

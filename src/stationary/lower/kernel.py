@@ -83,7 +83,7 @@ def kernel_of(
     system: System,
     signature: Signature,
     rows: tuple[int, ...] = (),
-    damped: bool = False,
+    damped: tuple[int, ...] = (),
     sizes: tuple[int, ...] = (),
     short: bool = False,
 ) -> Kernel:
@@ -103,13 +103,14 @@ class AbstractKernel(ABC):
     graph.
 
     `rows` are the rows of A that hold the motion; they are `damped` if they depend on each other,
-    and where M is singular they complete it, by the `sizes` of the coordinates in powers of ten.
+    and where M is singular they complete it, by the `sizes` of the coordinates. Both are told in
+    powers of ten.
     """
 
     graph: Graph
     signature: Signature
     rows: tuple[int, ...] = ()
-    damped: bool = False
+    damped: tuple[int, ...] = ()
     sizes: tuple[int, ...] = ()
 
     def __reduce__(self) -> tuple:
@@ -357,7 +358,13 @@ class Compiled:
         n, k = self.system.size, len(self.system.inputs)
         q, v = _entries("q", q, n), _entries("v", np.zeros(n) if v is None else v, n)
         u = _entries("u", np.zeros(k) if u is None else u, k)
-        held = self.graph.held(tuple(range(rows)), True, (0,) * n)
+        # Rows that complete M give way by what they weigh.
+        A, M = self._call("constraints", q, v, t, u)[2], self.mass(q, v, t).diagonal()
+        squares, heavy = abs(A).power(2) @ np.ones(n), (A != 0) @ np.abs(M)
+        gives = np.divide(squares, heavy, out=np.zeros(rows), where=heavy > 0)
+        gives = np.where(gives > 0, gives, gives.max() or 1.0)
+        damped = tuple(np.round(np.log10(gives)).astype(int).tolist())
+        held = self.graph.held(tuple(range(rows)), damped, (0,) * n)
         return Numeric(held)(t, q, v, u, self.graph.layout.values(self.params), 0.0)[0]
 
     def optimize(self) -> Compiled:

@@ -15,7 +15,7 @@ from stationary.lower.kernel import numeric
 from stationary.model.layout import Layout
 from stationary.model.system import require
 from stationary.solve.linear import tangent_basis
-from stationary.solve.scales import scales_of
+from stationary.solve.scales import bends_by_shape, scales_of
 
 # Largest number of coordinates for which the inertia at the start is examined by eigenvalues.
 EXAMINE_UP_TO = 500
@@ -28,6 +28,9 @@ NO_MASS = 1e-12
 
 # Coordinates whose inertia makes them this much smaller than others are not measured by it.
 _LEAST = 1e-3
+
+# Places nearby where one looks what rows hold.
+_NEARBY = 3
 
 # Decades over which a length is looked for where nothing tells one, and how far rows turn over it.
 _UNITS, _TURNED = 30, 0.3
@@ -153,6 +156,33 @@ def augmented(M: np.ndarray, A: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     squares = np.sum((A * sizes) ** 2, axis=-1, keepdims=True)
     weights = heavy / np.where(squares > 0, squares, 1.0)
     return M + np.swapaxes(A, -1, -2) @ (weights * A)
+
+
+def gives(
+    graph: Graph, params: np.ndarray, t: float, q: np.ndarray, sizes: tuple[int, ...]
+) -> tuple[int, ...]:
+    """Return how far every row gives way to its force, in powers of ten: the sum of A²/M.
+
+    A row that vanishes in one place does not nearby. `sizes` are those by which rows complete M.
+    """
+    places, more = [q], (np.zeros_like(q), np.zeros(len(graph.system.inputs)), params)
+    if graph.system.size <= EXAMINE_UP_TO:
+        way = sizes_of(graph, params, t, q)
+        shape = bends_by_shape(graph, params, t, q, way)
+        way = np.where(shape > 0, shape, way)
+        rng = np.random.default_rng(5)
+        places += [q + way * rng.uniform(-1, 1, len(q)) for _ in range(_NEARBY)]
+    most = np.zeros(graph.layout.multipliers)
+    for place in places:
+        A = numeric(graph, "constraints")(t, place, *more)[2]
+        M = numeric(graph, "mass")(t, place, *more)[0]
+        if sizes:
+            M = augmented(M.toarray(), A.toarray(), 10.0 ** np.array(sizes))
+        masses = M.diagonal()
+        light = np.divide(1, masses, out=np.zeros_like(masses), where=masses > 0)
+        most = np.fmax(most, abs(A).power(2) @ light)
+    most = np.where(most > 0, most, most.max() or 1.0)
+    return tuple(np.round(np.log10(most)).astype(int).tolist())
 
 
 def sizes_of(graph: Graph, params: np.ndarray, t: float, q: np.ndarray) -> np.ndarray:

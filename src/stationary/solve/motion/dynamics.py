@@ -27,7 +27,7 @@ from stationary.solve.arguments import (
 )
 from stationary.solve.consistent import projected, repaired
 from stationary.solve.gate.run import proven
-from stationary.solve.inertia import check_inertia, require_system
+from stationary.solve.inertia import check_inertia, gives, require_system
 from stationary.solve.integrators import Variational, chosen
 from stationary.solve.motion.digits import LONGER, LOOKS, NEAR, OTHERS, digits_left, disturbed
 from stationary.solve.motion.events import Event, Watch, as_events, with_own_parameters
@@ -165,8 +165,10 @@ def _simulated(
     state = repaired(graph, values, first, *layout.state(start, values), repair=repair)
     sizes = check_inertia(graph, values, first, state.q, state.v)
     # A Newton step of the variational integrator needs rows that are independent.
-    damped = bool(state.redundant) and not isinstance(method, Variational)
-    rows = tuple(range(layout.multipliers)) if damped else state.rows
+    rows, damped = state.rows, ()
+    if state.redundant and not isinstance(method, Variational):
+        rows = tuple(range(layout.multipliers))
+        damped = gives(graph, values, first, state.q, sizes)
     kernel = kernel_of(system, driven.signature, rows, damped, sizes)
     stated = np.zeros(kernel.states)
     stated[: kernel.size], stated[kernel.size : 2 * kernel.size] = state.q, state.v

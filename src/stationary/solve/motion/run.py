@@ -128,13 +128,6 @@ class Run:
         rates = self.legs.ode(self.grid[0]).f(self.grid[0], y)
         finite = np.isfinite(rates)
         if not finite.all():
-            if self.state.redundant:
-                names = ", ".join(map(repr, self.state.redundant[:4]))
-                raise StatementError(
-                    "the start is a singular configuration: it cannot be told how it goes on.",
-                    f"Found that {names} holds nothing there, whichever way it moves.",
-                    "Start a little aside, with the velocities that belong to it.",
-                )
             bad = np.flatnonzero(~finite)
             name = self.kernel.layout.name(int(bad[0]) % self.kernel.size)
             raise StatementError(

@@ -97,10 +97,17 @@ _TIGHT = 1e-13
 
 
 def refuse_forks(graph: Graph, params: np.ndarray, t: float, state: State, y: Any) -> None:
-    """Refuse a start at rest in a singular configuration that forces make it leave.
+    """Refuse a start where all rows vanish, and one at rest that forces make part.
 
     `y` are the rates there. Rows that say nothing new there and do so nearby are no redundant ones.
     """
+    if state.redundant and not state.rows:
+        raise StatementError(
+            "the start is a singular configuration: it cannot be told how it goes on.",
+            f"Found that {', '.join(map(repr, state.redundant[:4]))} holds nothing there, "
+            "whichever way it moves.",
+            "Start a little aside, with the velocities that belong to it.",
+        )
     n = len(state.q)
     if not state.redundant or np.any(state.v) or not np.any(np.abs(y[n : 2 * n]) > 0):
         return
