@@ -229,6 +229,9 @@ def test_rows_that_are_stated_twice_may_be_as_strong_as_they_like(method, unit, 
     np.testing.assert_allclose(found[x] / unit, 0.8 * np.cos(expected[a]), rtol=0, atol=1e-9)
     np.testing.assert_allclose(found[z] / unit, 0.8 * np.sin(expected[a]), rtol=0, atol=1e-9)
     np.testing.assert_allclose(found[y] / unit, 0.6, rtol=0, atol=1e-12)
+    # The plane takes what the sphere pushes sideways: 0.6 of a force of which 0.8 point inwards.
+    inwards = (4.0 - 3 * 9.81 * found[z] / unit) / 0.8
+    np.testing.assert_allclose(found.lam["R2"] / unit, 0.6 / 0.8 * inwards, rtol=0, atol=1e-6)
 
 
 def test_constraints_that_part_after_the_start_are_refused_by_name():
