@@ -158,6 +158,19 @@ def test_a_step_that_is_wrong_by_ten_tolerances_is_refused(name, method, rtol, p
         assert np.all(np.abs(again.y[-1] - right.y[-1]) <= 1e3 * rtol * size)
 
 
+def test_steps_that_are_hard_in_several_places_are_taken_with_care_in_each():
+    """Van der Pol's oscillator jumps three times. Test Set for IVP Solvers, VDPOL, 1 / ε = 1e6."""
+    mu = 1000.0
+    system = st.System(
+        kinetic=x.dot**2 / 2, potential=x**2 / 2, loads=[st.Load(mu * (1 - x**2) * x.dot, on=x)]
+    )
+    motion = st.simulate(system, span=(0, 3000), start={x: 2}, method=st.BDF())
+    assert motion.method == "BDF"
+    at = motion.at(2000)
+    assert at[x] == pytest.approx(1.706167732170483, rel=1e-8)
+    assert at[x.dot] == pytest.approx(-0.8928097010247975e-3, rel=1e-7)
+
+
 @pytest.mark.parametrize("method", FAULTS)
 def test_steps_that_stay_wrong_are_given_up(method, monkeypatch):
     """Where no care helps, another method is asked, whose steps are proven by others."""

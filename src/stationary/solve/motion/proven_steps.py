@@ -14,8 +14,11 @@ from stationary.solve.integrators import Taylor, Variational
 from stationary.solve.motion.legs import shortened
 from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Ode, Piece, Stopped, trusted
 
-# So often steps that are not proven are taken again, each time with this part of the tolerances.
+# So often a step that is not proven is taken again, each time with this part of the tolerances.
 _TRIES, _TIGHTER = 3, 0.1
+
+# So many steps that are not proven have to have brought this part of the way.
+_MOST_FAILURES, _SLOWEST = 100, 1e-2
 
 Cut = Callable[[Piece, Ode, AbstractIntegrator], tuple[Piece, int | None]]
 
@@ -37,7 +40,7 @@ def proven_steps(
     `outputs` are those between two times. Pieces are `cut` where their law ends, and the border
     there is told.
     """
-    careful, tried = ode, 0
+    careful, tried, failures, first, mark = ode, 0, 0, t, t
     while t < end:
         false = None
         pieces = by.pieces(careful, t, y, end, grid=outputs(t, end), dense=dense)
@@ -47,9 +50,15 @@ def proven_steps(
             if false is None:
                 yield piece, border
                 t, y = float(piece.t[-1]), piece.end
+                tried = 0
                 continue
             k, claim = false
-            if tried == _TRIES or isinstance(by, Variational):
+            failures += 1
+            tried = 0 if k else tried
+            hopeless = tried == _TRIES or isinstance(by, Variational)
+            if failures % _MOST_FAILURES == 0:
+                hopeless, mark = hopeless or t - mark < _SLOWEST * (end - first), t
+            if hopeless:
                 raise Stopped("refuted", refuted(claim).message, t)
             if k:
                 at = float(piece.t[k])
@@ -60,7 +69,8 @@ def proven_steps(
         if false is None:
             return
         tried += 1
-        careful = replace(careful, rtol=_TIGHTER * careful.rtol, atol=_TIGHTER * careful.atol)
+        part = _TIGHTER**tried
+        careful = replace(ode, rtol=part * ode.rtol, atol=part * ode.atol)
 
 
 def _false(
