@@ -485,3 +485,15 @@ def test_dry_friction_in_a_plane_holds_as_much_as_it_can_and_lets_go():
     # At rest from t = 1e-3 until the pull t/4 is 1; then ÿ = t/4 − 1.
     assert motion[y][40] == pytest.approx(0, abs=1e-6)
     assert motion[y][-1] == pytest.approx(2**3 / 24, abs=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0])
+def test_a_pulse_of_two_logistic_functions_gives_all_its_momentum(unit):
+    """Their exponentials are no numbers, and zero nearly everywhere as they are rewritten."""
+    x = st.coordinates("x")
+    width, begin = 1e-6 * unit, 0.3 * unit
+    rises, falls = (1 + st.exp(s * 5 * (st.t - t) / width) for s, t in
+                    ((-1, begin), (1, begin + width)))  # fmt: skip
+    pushed = st.System(kinetic=x.dot**2 / 2, potential=-x / (rises * falls))
+    motion = st.simulate(pushed, span=(0, unit))
+    assert motion[x.dot][-1] == pytest.approx(width / (1 - np.exp(-5)), rel=1e-9)

@@ -114,7 +114,7 @@ def _passed(motion: Motion) -> tuple[float, float]:
 
     What falls past a centre of force, or snaps over, has for an instant many times the energy that
     it has before and after, and errors are relative to that. Where a force is steep, the last
-    digits of a place are many of the energy.
+    digits of a place are many of the energy, and where power is high, those of time.
     """
     lost = np.abs(np.diff(motion.balance))
     k = int(np.argmax(lost))
@@ -134,6 +134,7 @@ def _passed(motion: Motion) -> tuple[float, float]:
         arguments = (inside.t[None, :], inside.q.T, inside.v.T, inside.u.T, inside.params)
         force = np.asarray(motion.kernel.graph.dynamics(*arguments)[1]).reshape(-1, _CLOSELY)
         turned = float(np.abs(force * inside.q.T).sum(axis=0).max())
+        turned += float(np.abs(inside.power * inside.t).max())
         change = inside.potential - inside.potential[0]
         largest = max(largest, float(np.abs([inside.kinetic, change, inside.work]).max()))
         drifted = float((np.abs(force).T @ _drift(motion)).max())

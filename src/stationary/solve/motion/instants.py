@@ -27,6 +27,9 @@ _REACH = np.concatenate([-_REACH[::-1], [0.0], _REACH])
 _HALVINGS = 50
 _PARTS = 3
 
+# A phase is zero to so many last digits, which are less than this, as a change by one counts.
+_LAST_DIGITS, _NOTHING = 4.0, 1e-3
+
 # A statement that switches more often than this is not followed.
 _MOST = 50_000
 
@@ -112,8 +115,26 @@ def _critical(
             start, slope = value(looks[:1])[0], rate(looks[:1])[0]
             zero = looks[0] - start / slope
             return np.array([zero] if looks[0] <= zero <= looks[-1] else []), np.empty(0)
+        if not course.border:
+            value = _but_for_rounding(value, looks)
         turns = _passages(rate, looks)
         return _passages(value, np.union1d(looks, turns)), turns
+
+
+def _but_for_rounding(course: Callable, looks: np.ndarray) -> Callable:
+    """Return a course that is zero where it is rounding of large terms, or of time.
+
+    A difference of these that stays zero would have a zero wherever it is looked at.
+    """
+    g, later = course(looks), course(np.nextafter(looks, np.inf))
+    lost = np.append(np.finfo(float).eps * np.abs(g), np.abs(later - g))
+    least = min(_LAST_DIGITS * lost[np.isfinite(lost)].max(initial=0.0), _NOTHING)
+
+    def exact(times: np.ndarray, _: np.ndarray | None = None) -> np.ndarray:
+        g = course(times)
+        return np.where(np.abs(g) <= least, 0.0, g)
+
+    return exact
 
 
 def _passages(course: Callable, looks: np.ndarray) -> np.ndarray:
@@ -123,8 +144,10 @@ def _passages(course: Callable, looks: np.ndarray) -> np.ndarray:
     looks, g = looks[finite], g[finite]
     if len(looks) < 2:
         return np.empty(0)
-    at_zero = looks[g == 0]
-    return np.union1d(passages(course, looks, g), at_zero if len(at_zero) < len(looks) else [])
+    # What stays zero for a while is met where that begins and ends.
+    zero = np.pad(g == 0, 1, mode="edge")
+    at_zero = looks[zero[1:-1] & ~(zero[:-2] & zero[2:])]
+    return np.union1d(passages(course, looks, g), at_zero)
 
 
 def _widths(value: Callable, centres: np.ndarray, span: float) -> np.ndarray:
