@@ -497,3 +497,16 @@ def test_a_pulse_of_two_logistic_functions_gives_all_its_momentum(unit):
     pushed = st.System(kinetic=x.dot**2 / 2, potential=-x / (rises * falls))
     motion = st.simulate(pushed, span=(0, unit))
     assert motion[x.dot][-1] == pytest.approx(width / (1 - np.exp(-5)), rel=1e-9)
+
+
+@pytest.mark.parametrize("method", [st.Runge(), st.BDF()], ids=["Runge", "BDF"])
+@pytest.mark.parametrize("width", [0.1, 0.0101])
+def test_a_law_says_nothing_of_sizes_beyond_its_switch(method, width):
+    """Before its peak exp(−|s|) is exp(s), which would go on to grow beyond all numbers."""
+    x = st.coordinates("x")
+    push = st.exp(-st.Abs(st.t - 3) / width) / (2 * width)
+    pushed = st.System(kinetic=x.dot**2 / 2, work=x * push)
+    motion = st.simulate(pushed, span=(0, 10), start={x: 0.5}, method=method)
+    assert motion.method == type(method).__name__
+    assert motion[x][-1] == pytest.approx(7.5, abs=1e-8)
+    assert motion[x.dot][-1] == pytest.approx(1.0, abs=1e-9)

@@ -154,12 +154,15 @@ class Legs:
         if self.branches is not None:
             p, kernel = self.branches.values(p), self.branches.now
             stride = 2 if self.branches.watching else None
-        peaks = self.stops[self.stops > t][:_LOOKS] if len(self._near_peaks) else None
+        # Beyond a switch, or a sample, there is another law.
+        changes = [self._switch_times] * (self.branches is not None) + [self.knots] * (not passing)
+        last = min([self.last, *(x for every in changes for x in every[every > t][:1])])
+        ahead = self.stops[(self.stops > t) & (self.stops <= last)][:_LOOKS]
+        peaks = ahead if len(self._near_peaks) and len(ahead) else None
         return Ode(
             kernel, p, *self._tolerances, self._longest, self._prove, stride,
-            extent=self._extent, peaks=peaks if peaks is None or len(peaks) else None,
-            last=self.last, course=self._course() if passing else None,
-            knots=self.knots if passing else None,
+            extent=self._extent, peaks=peaks, last=last,
+            course=self._course() if passing else None, knots=self.knots if passing else None,
         )  # fmt: skip
 
     def seen(self, y: np.ndarray) -> None:

@@ -21,7 +21,7 @@ class Ode:
     shall `prove` itself where that was not enough. A piece that may be cut short begins with no
     more steps than `stride`. What f is summed from may leave it a `floor` of rounding. `extent` is
     how far places have gone before, and how large all else has been; `peaks` are instants to come
-    at which forces that depend on time may be largest, none after the `last` of the motion. Who is
+    at which forces that depend on time may be largest, none after the `last` of their law. Who is
     not `patient` soon gives up what becomes hard: a singular configuration may be near. Values p
     that change at `knots`, where f bends, have a `course`.
     """
