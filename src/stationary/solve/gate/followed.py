@@ -75,11 +75,12 @@ def followed(ode: Ode, begin: np.ndarray, piece: Piece) -> tuple[int, Finding] |
         some = beyond(some)
     if len(some):
         other = partial(_anew, ode, t, stiff=stiff, known=(size, origin))
-        there = _quick_ends(ode, t, some, y[some], tolerance)
-        lost = some[_unknown(there)]
-        if len(lost):
-            missed[lost], stiff[lost] = _settled(ode, t, y, lost, missed[lost], tolerance[lost])
-            sure = _unknown(there) & np.all(np.abs(missed[some]) <= allowed[some], axis=1)
+        settled, stiff[some] = _settled(ode, t, y, some, missed[some], tolerance[some])
+        there = _quick_ends(ode, t, some, y[some], tolerance, stiff)
+        lost = _unknown(there)
+        if np.any(lost):
+            missed[some[lost]] = settled[lost]
+            sure = lost & np.all(np.abs(missed[some]) <= allowed[some], axis=1)
             some, there = some[~sure], there[~sure]
             there = other(some, y[some], there)
         off[some] = np.abs(y[some + 1] - there)
@@ -91,7 +92,8 @@ def followed(ode: Ode, begin: np.ndarray, piece: Piece) -> tuple[int, Finding] |
         some, there = some[wrong], there[wrong]
         for signs in (1.0, (-1.0) ** np.arange(y.shape[1])) if len(some) else ():
             begun = y[some] + signs * tolerance[some]
-            spread = np.abs(other(some, begun, _quick_ends(ode, t, some, begun, tolerance)) - there)
+            ended = other(some, begun, _quick_ends(ode, t, some, begun, tolerance, stiff))
+            spread = np.abs(ended - there)
             allowed[some] = np.maximum(allowed[some], _TOLERANCES * np.nan_to_num(spread))
     # It goes on from where it was, and ends where it says.
     off[0] = np.maximum(off[0], np.abs(y[0] - begin))
@@ -219,12 +221,15 @@ def _weights(t: np.ndarray, most: int) -> sparse.csr_array:
 
 
 def _quick_ends(
-    ode: Ode, t: np.ndarray, some: np.ndarray, y: np.ndarray, tolerance: np.ndarray
-) -> np.ndarray:
+    ode: Ode, t: np.ndarray, some: np.ndarray, y: np.ndarray, tolerance: np.ndarray,
+    stiff: np.ndarray,
+) -> np.ndarray:  # fmt: skip
     """Return where some steps end that begin with states, as far as that is quickly told."""
-    if len(some) < _SEVERAL:
-        return np.full_like(y, np.nan)
-    return continued(ode, t[some], t[some + 1], y, tolerance[some])
+    there, quick = np.full_like(y, np.nan), ~stiff[some]
+    if np.sum(quick) >= _SEVERAL:
+        k = some[quick]
+        there[quick] = continued(ode, t[k], t[k + 1], y[quick], tolerance[k])
+    return there
 
 
 def _unknown(there: np.ndarray) -> np.ndarray:
