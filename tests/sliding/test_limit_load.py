@@ -207,6 +207,23 @@ def test_what_friction_holds_whatever_its_size_is_unlimited():
     assert found.factor == np.inf and found.status == "unlimited"
 
 
+@pytest.mark.parametrize("force", [1e-9, 1.0, 1e9])
+def test_what_holds_any_load_does_not_hold_what_runs_away_beside_it(force):
+    # x is held whatever its load; y is pulled by 3 against friction 1, whatever the load on x.
+    P = st.inputs("P")
+    for held in (dict(constraints=[x]), dict(contacts=[st.Contact(x), st.Contact(-x)])):
+
+        def pulled(pull, held=held):
+            return st.System(
+                work=pull * force * y, loads=[st.Load(P, on=x)],
+                friction=[st.Friction(force, on=y)], **held,
+            )  # fmt: skip
+
+        assert st.limit_load(pulled(0.9), load=P).interval == (-np.inf, np.inf)
+        with pytest.raises(st.DidNotConverge, match="the interval in which it rests is empty"):
+            st.limit_load(pulled(3.0), load=P)
+
+
 def block(wide, high, mu, push):
     """A block of weight 10 on its two lower corners, pushed at a height `push` above the floor."""
     P = st.inputs("P")

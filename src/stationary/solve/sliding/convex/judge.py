@@ -225,6 +225,11 @@ def strength(
     # Where there is no limit there is no force, not even by rounding.
     y = np.where(problem.rubs, y, 0.0)
     static = float(x[last]) * force / reach
+    if (end is End.UNBOUNDED or end is End.LOST) and dead.any():
+        # A direction without end does not prove that any forces balance.
+        cones.cost[last], cones.P = 0.0, sparse.eye(cones.unknowns, format="csc")
+        some = cones.solve().end
+        end = end if some in (End.SOLVED, End.CLOSE) else some
     if end is End.UNBOUNDED and static > 0:
         # What holds any load holds this one in proportion.
         y, lam, mu = (part / static for part in (y, lam, mu))
