@@ -360,3 +360,42 @@ def test_a_bead_on_a_rough_table_that_meets_a_rough_wall_goes_on_along_it(mu, k,
     along = slide.t - 1 / k - mu * (slide.t / 2 - 0.3)
     np.testing.assert_allclose(slide[p][late] / length, along[late], atol=1e-8)
     np.testing.assert_allclose(slide[q][late] / length, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("long", "far"), [(1.0, 0.0), (1e-9, 0.0), (1.0, 1e4)])
+def test_what_slides_on_through_a_turn_changes_nothing_there(long, far):
+    # The drive pulls y ahead, the spring to x pushes it back by more: as the drive turns x stops,
+    # and y goes on. From the balance, line by line: x slips at 1, y where 0.9 − 0.7 u = −0.3.
+    u, off = 4 * long * st.sin(st.t), (x - far * long, y - far * long)
+    springs = (off[0] ** 2 + off[1] ** 2) / 2 + 0.9 * off[0] * off[1] - u * (off[0] + 0.2 * off[1])
+    pair = st.System(
+        potential=springs,
+        friction=[st.Friction(1.0 * long, on=x), st.Friction(0.3 * long, on=y)],
+    )
+    slide = st.quasistatics(pair, span=(0, 4), start={x: far * long, y: far * long}, points=5)
+    back = 4 - 2 / (1 - 0.2 * 0.9)
+    rising, falling = np.array([1.0, 1.2 / 0.7]) / 4, np.array([back, back - 0.6 / 0.7]) / 4
+    known = [*np.arcsin(rising), np.pi / 2, *(np.pi - np.arcsin(falling))]
+    assert slide.events[0].shape == (5,)
+    np.testing.assert_allclose(slide.events[0], known, atol=1e-7 if not far else 1e-4)
+
+
+@pytest.mark.parametrize("far", [1e5, 1e6])
+def test_a_chain_far_from_the_origin_is_followed_as_one_at_it(far):
+    # Where it is changes nothing but digits. Soft springs turn those of forces into more of places.
+    q = st.coordinates("q", shape=(4,))
+    told = []
+    for place in (0.0, far):
+        ends = (2 * st.sin(st.t) + place, *q)
+        chain = st.System(
+            potential=sum(
+                k * (a - b) ** 2 / 2 for k, a, b in zip((1.9, 0.55, 1.3, 0.8), ends, ends[1:])
+            ),
+            friction=[st.Friction(f, on=a) for f, a in zip((0.1, 0.2, 0.15, 0.05), q)],
+        )
+        start = {q: np.full(4, place)}
+        told.append(st.quasistatics(chain, span=(0, 7), start=start, points=8))
+    here, there = told
+    assert there.method == here.method == "balance"
+    np.testing.assert_allclose(there[q] - far, here[q], atol=1e-14 * far * 1e3)
+    np.testing.assert_allclose(there.events[0], here.events[0], atol=1e-3)

@@ -23,6 +23,8 @@ _AHEAD = (1e-7, 1e-6, 1e-5, 1e-4)
 _ROUNDS = 12
 # No velocity leads farther over the whole span than so many lengths at work.
 _FAST = 3.0
+# What is full by so little as does not count is off its place by this many times that share.
+_LEAP = 1e3
 # Rows that depend on others but for this share do.
 _DEPENDENT = 1e-9
 
@@ -150,6 +152,7 @@ class BalanceFlow(AbstractFlow[ByBalance]):
         self, look: Look, numbers: Numbers, wrong: np.ndarray | None
     ) -> tuple[ByBalance, Look] | None:
         """Turn what does not fit a little later into its opposite, until all fits."""
+        spare = None
         for share in _AHEAD:
             first, later = self._here(numbers, look), look.t + share * self.scale
             trials, seen = [first if wrong is None else self._turned(first, look, wrong)], []
@@ -176,11 +179,29 @@ class BalanceFlow(AbstractFlow[ByBalance]):
                     misfits = idle if idle.any() else phase.misfits(then)
                     trials.insert(0, self._turned(trial, fits, misfits))
                     continue
+                over = self._about_to_slip(phase, now) if spare is None else None
+                if over is not None:
+                    spare = phase, now
+                    trials.insert(0, self._turned(trial, *over))
+                    continue
                 answer = phase.there(now)[0]
-                near = np.all(np.abs(now.z - look.z)[: self.n] <= 1e-7 * self.lengths)
+                off = np.abs(now.z - look.z)[: self.n]
+                near = np.all(off <= _LEAP * phase.clear * self.lengths)
                 stable = runaway(self.question, now.t, now.z[: self.n], answer) is None
-                return (phase, now) if near and stable else None
-        return None
+                return (phase, now) if near and stable else spare
+        return spare
+
+    def _about_to_slip(self, phase: ByBalance, now: Look) -> tuple[Look, np.ndarray] | None:
+        """Tell what is full where a mode begins and only rounding keeps from slipping at once."""
+        full = np.zeros(len(now.margins), dtype=bool)
+        terms = len(phase.numbers.stuck)
+        full[:terms] = (phase.numbers.stuck > 0) & (now.margins[:terms] <= _LEAP * phase.clear)
+        if phase.shares or not full.any():
+            return None
+        later = now.t + _AHEAD[-1] * self.scale
+        then = phase.near(later, now.led(later)[: self.n], now)
+        wrong = full & (then.margins < 0) if then is not None else full & False
+        return (then, wrong) if then is not None and wrong.any() else None
 
     def _lasts(self, phase: ByBalance, now: Look) -> bool:
         """Tell whether what moves is not held by more than it can be but for this instant."""
