@@ -294,3 +294,19 @@ def test_verdicts_at_random_contacts_are_those_of_the_principle(seed):
         size = max(1.0, float(np.abs(least.v).max()))
         assert min(np.abs(balance.v - v).max() for v in known) <= 1e-6 * size
         assert max(balance.residual.values()) < 1e-9 and balance.gap < 1e-9
+
+
+@pytest.mark.parametrize("power", [0.3, 0.5, 2.0])
+@pytest.mark.parametrize(("long", "force"), [(1.0, 1.0), (1e-6, 1e3), (1e6, 1e-6)])
+def test_drag_takes_nothing_of_what_friction_holds(power, long, force):
+    # Drag of a power below 1 resists with some force as slowly as anything creeps.
+    block = st.System(
+        work=force * (0.3 * x - 0.2 * y),
+        friction=[
+            st.Friction(force, on=(x, y), name="dry"),
+            st.Drag(force / long**power, power, on=x + y, name="film"),
+        ],
+    )
+    step = st.newton(block)
+    assert step.status == "sticks" and not np.any(step.v)
+    np.testing.assert_allclose(step.forces["dry"] / force, [-0.3, 0.2], rtol=1e-9)

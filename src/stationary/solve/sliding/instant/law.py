@@ -339,10 +339,24 @@ class Law:
         stuck = problem.speeds(w) <= 1e-9 * max(np.abs(w).max(initial=0.0), self.speed)
         answer = Answer(problem, v, y, lam, mu, stuck, mu > 0, "force balance")
         # Forces that hold it at rest hold it, however slowly the search let it creep.
-        creeps = answer.speed <= 1e-6 * self.speed or not problem.driven and problem.dry
+        creeps = answer.moving <= 1e-6 * self.speed or not problem.driven and problem.dry
         stuck = problem.speeds(problem.c) <= 1e-9 * self.speed
-        rest = replace(answer, v=np.zeros(n), stuck=stuck)
+        rest = self._without_drag(replace(answer, v=np.zeros(n), stuck=stuck))
         return rest if creeps and rest.right(1e-10) else answer
+
+    def _without_drag(self, rest: Answer) -> Answer:
+        """Let what holds take over what drag of a power below 1 still took while it crept."""
+        p, works = rest.problem, rest.mu > 0
+        if p.dry:
+            return rest
+        dry = (p.power == 0)[p.term]
+        y, mu = np.where(dry, rest.y, 0.0), rest.mu.copy()
+        left = p.f - self.B.T @ y + self.A.T @ rest.lam + self.G.T @ mu
+        holds = np.vstack([self.B[dry], -self.A, -self.G[works]]) / p.levers
+        more = np.linalg.lstsq(holds.T, left / p.levers, rcond=1e-12)[0]
+        y[dry] += more[: dry.sum()]
+        mu[works] += more[dry.sum() + self.rows :]
+        return replace(rest, y=y, lam=rest.lam + more[dry.sum() :][: self.rows], mu=mu)
 
 
 def _least(J: np.ndarray, r: np.ndarray) -> np.ndarray:
