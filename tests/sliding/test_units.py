@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
+from scipy.optimize import brentq, root
 
 import stationary as st
 
@@ -210,3 +210,55 @@ def test_a_part_that_drags_at_several_points_moves_the_same_by_both_principles(s
     one, other = st.minimum_dissipation(part), st.newton(part)
     apart = (one.v - other.v) * [1, 1, length]
     assert np.abs(apart).max() <= 1e-9 * length
+
+
+@pytest.mark.parametrize(
+    ("long", "force", "time"), [(1, 1, 1), (1e6, 1e-6, 1e2), (1e-6, 1e3, 1e-3)]
+)
+@pytest.mark.parametrize(
+    ("lines", "sizes", "push"),
+    [([(1.2, 1.2), (0.2, -1.0), (1.2, 0.0)], (1.8, 0.6, 0.8), (1.5, -1.5)),
+     ([(1.8, -0.6), (1.4, -0.4), (1.2, -1.0)], (1.0, 0.6, 0.6), (1.75, 1.5))],
+)  # fmt: skip
+def test_drag_of_several_powers_leads_the_same_way_in_every_unit(
+    lines, sizes, push, long, force, time
+):
+    powers, speed, lines = (0.5, 0.5, 3.0), long / time, np.array(lines)
+
+    def left(v):
+        w = lines @ v
+        return push - lines.T @ (np.sign(w) * np.abs(w) ** powers * sizes)
+
+    start = np.linalg.lstsq(lines, np.linalg.lstsq(lines.T, push)[0])[0]
+    known = root(left, start, tol=1e-14).x
+    assert np.abs(left(known)).max() < 1e-11
+    system = st.System(
+        work=force * (push[0] * x + push[1] * y),
+        friction=[
+            st.Drag(s * force / speed**n, n, on=a * x + b * y)
+            for s, n, (a, b) in zip(sizes, powers, lines.tolist())
+        ],
+    )
+    for ask in (st.minimum_dissipation, st.newton):
+        np.testing.assert_allclose(ask(system).v / speed, known, rtol=1e-8)
+
+
+def test_a_rail_leads_where_drag_takes_little_in_every_unit():
+    push, way, dry, wet = np.array(
+        [(-0.257, 1.3261), (0.5482, -0.3906), (0.0363, 0.6136), (0.2178, 0.35)]
+    )
+    for speed, force in ((1.0, 1.0), (1e4, 1e-6), (1e-4, 1e6)):
+        rail = st.System(
+            work=force * (push[0] * x + push[1] * y),
+            friction=[
+                st.Friction(1.6189 * force, on=dry[0] * x + dry[1] * y),
+                st.Drag(1.9199 * force / speed**0.5, 0.5, on=wet[0] * x + wet[1] * y),
+            ],
+            constraints=[way[1] * x - way[0] * y - 1.2621 * speed * st.t],
+        )
+        v = st.minimum_dissipation(rail).v / speed
+        # Along the free way pushes and what resists balance.
+        left = push - 1.6189 * np.sign(dry @ v) * dry
+        left = left - 1.9199 * np.sign(wet @ v) * np.sqrt(abs(wet @ v)) * wet
+        assert abs(left @ way) < 1e-9
+        assert v @ (way[1], -way[0]) == pytest.approx(1.2621, rel=1e-9)

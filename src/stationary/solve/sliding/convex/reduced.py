@@ -346,10 +346,12 @@ def _newton(problem: Problem, near: Answer, lines: bool) -> tuple[Answer | None,
             )
         dv, dnu = step.solve(left, -off)
         if error < 1e-6 and astray <= 1e-11 * size and largest(dv) <= 4e-16 * largest(here.v):
-            # What hardly moves turns with the last digit of velocities: its force is known better.
+            # What hardly moves turns with the last digit of velocities: its force is known better,
+            # if dry, since that of drag has another limit.
             nu = nu + dnu
             turned = here.within(problem, here.forced(problem, y, dv))
-            here.forces = np.where(_spread(problem, corners & (here.s != 0)), turned, here.forces)
+            dry = corners & (problem.power == 0) & (here.s != 0)
+            here.forces = np.where(_spread(problem, dry), turned, here.forces)
             break
         ahead = _Look(problem, here.v + dv, kept, kept.sizes(problem, nu + dnu))
         if not (isfinite(ahead.push.sum()) and isfinite(dnu.sum())):
@@ -458,12 +460,16 @@ class _Saddle:
         self.C, self.dense = C, dense
         self.order: Any = None
         # How far from the end H was taken.
-        self.error = np.inf
+        self.error, self.unit = np.inf, 1.0
 
     def take(self, H: Any, error: float = np.inf, D: Any = None) -> None:
         """Factor the matrix with this H and D."""
         self.error, (m, n) = error, self.C.shape
         D = self.C if D is None else D
+        # Forces in units in which H is of size one as rows are: no unit of either is small.
+        size = float(abs(H).max()) if n else 0.0
+        self.unit = 2.0 ** np.round(np.log2(size)) if 0 < size < np.inf else 1.0
+        H = H / self.unit
         if self.dense:
             K = np.zeros((n + m, n + m))
             K[:n, :n], K[:n, n:], K[n:, :n] = H, -D.T, self.C
@@ -473,8 +479,7 @@ class _Saddle:
             self.order = saddle_order(H, self.C)
         self.K = sparse.bmat([[H, -D.T], [self.C, None]], format="csc")
         # Rows may say the same: damped a little they can be factored, and refinement undoes it.
-        size = abs(H).max() or 1.0
-        little = np.concatenate([np.full(n, 1e-12 * size), np.full(m, 1e-9 / size)])
+        little = np.concatenate([np.full(n, 1e-12), np.full(m, 1e-9)])
         damped = (self.K + sparse.diags(little))[self.order][:, self.order]
         try:
             self.factors = splu(damped.tocsc(), permc_spec="NATURAL", diag_pivot_thresh=0.01)
@@ -483,7 +488,7 @@ class _Saddle:
 
     def solve(self, force: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return x and z; not finite where nothing can be solved."""
-        n, known = len(force), np.concatenate([force, gap])
+        n, known = len(force), np.concatenate([force / self.unit, gap])
         if self.factors is None:
             solution = np.full(len(known), np.nan)
         elif self.dense:
@@ -499,7 +504,7 @@ class _Saddle:
                 if largest(left) <= 1e-15 * largest(known):
                     break
                 solution[self.order] += self.factors.solve(left[self.order])
-        return solution[:n], solution[n:]
+        return solution[:n], self.unit * solution[n:]
 
 
 def least_move(C: Any, off: np.ndarray) -> np.ndarray:
