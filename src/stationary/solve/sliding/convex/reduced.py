@@ -26,6 +26,8 @@ _MOST_STEPS = 40
 _ROUNDING, _ACCEPTED = 1e-12, 1e-10
 # What is smaller than this share of all that is at work is none.
 NONE = 2.0**-53
+# Forces so many times larger or smaller than velocities are taken in other units.
+_OTHER = 2.0**10
 # Terms let go or caught at once, and how often that is tried.
 _ROUNDS = 12
 _NONE = np.zeros(0, dtype=int)
@@ -294,7 +296,7 @@ def _newton(problem: Problem, near: Answer, lines: bool) -> tuple[Answer | None,
         drive = np.concatenate([problem.b, problem.g[working], rest.drift])
         nu = np.concatenate([near.lam, near.mu[working], -rest.gathered(near.y)])
     rows, gaps, driven = len(problem.b), int(np.count_nonzero(working)), largest(drive)
-    best, step = np.inf, _Saddle(C, problem.dense)
+    best, step = np.inf, _Saddle(C, problem.dense, problem.force / problem.imposed)
     corners = ~stuck & (problem.power < 1)
     corners[kept.lines] = False
     here = _Look(problem, near.v, kept, kept.sizes(problem, nu))
@@ -456,19 +458,19 @@ class _Saddle:
     D is C, unless friction follows the forces that hold.
     """
 
-    def __init__(self, C: Any, dense: bool):
+    def __init__(self, C: Any, dense: bool, unit: float = 1.0):
         self.C, self.dense = C, dense
+        # Forces over velocities that are of very different sizes would drown one another.
+        other = 0 < unit < np.inf and not 1 / _OTHER < unit < _OTHER
+        self.unit = 2.0 ** np.round(np.log2(unit)) if other else 1.0
         self.order: Any = None
         # How far from the end H was taken.
-        self.error, self.unit = np.inf, 1.0
+        self.error = np.inf
 
     def take(self, H: Any, error: float = np.inf, D: Any = None) -> None:
         """Factor the matrix with this H and D."""
         self.error, (m, n) = error, self.C.shape
         D = self.C if D is None else D
-        # Forces in units in which H is of size one as rows are: no unit of either is small.
-        size = float(abs(H).max()) if n else 0.0
-        self.unit = 2.0 ** np.round(np.log2(size)) if 0 < size < np.inf else 1.0
         H = H / self.unit
         if self.dense:
             K = np.zeros((n + m, n + m))
@@ -479,7 +481,8 @@ class _Saddle:
             self.order = saddle_order(H, self.C)
         self.K = sparse.bmat([[H, -D.T], [self.C, None]], format="csc")
         # Rows may say the same: damped a little they can be factored, and refinement undoes it.
-        little = np.concatenate([np.full(n, 1e-12), np.full(m, 1e-9)])
+        size = abs(H).max() or 1.0
+        little = np.concatenate([np.full(n, 1e-12 * size), np.full(m, 1e-9 / size)])
         damped = (self.K + sparse.diags(little))[self.order][:, self.order]
         try:
             self.factors = splu(damped.tocsc(), permc_spec="NATURAL", diag_pivot_thresh=0.01)
