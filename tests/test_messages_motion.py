@@ -445,7 +445,7 @@ MESSAGES: Messages = {
             run(driven, inputs={F: st.sin(sp.Symbol("omega") * st.t)}),
             "input 'F' uses 'omega', which this system does not know.\n"
             "  Known: st.t, x.\n"
-            "  Replace it by its value.",
+            "  Replace it by its value, or declare it with one by st.parameters.",
         ),
         "samples must cover the span": (
             run(driven, inputs={F: ([0.0, 0.5], [1.0, 2.0])}),

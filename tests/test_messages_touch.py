@@ -205,7 +205,7 @@ def watched(**action):
          "  Jump to where every gap is open, or just closed."),
         (lambda: st.simulate(st.System(kinetic=y.dot**2), span=(0, 1),
                              events=[st.Event(y, action={y.dot: st.parameters("back")})]),
-         "parameter 'back' of an event has no value.\n"
+         "parameter 'back' of an event or input has no value.\n"
          "  Expected one, since no default was declared.\n"
          "  Pass params={'back': …}, or declare st.parameters(back=…)."),
         (lambda: st.Touch(prefer=3),

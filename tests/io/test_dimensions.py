@@ -274,6 +274,9 @@ STRING = HOOP.with_name("string.toml")
         (HOOP, "start = { theta = 0 }", 'start = { theta = "1 s" }', "'1 s', expected no unit"),
         (STRING, '"100 N"', '"100 Pa"', "the densities give 'u' two units"),
         (STRING, '"10 g/m"', '"10 g"', "the densities give 'u' two units"),
+        (STRING, '"u(1)" = 0', '"u(1)" = "2 s"', "'u\\(1\\)' has another unit than the densities"),
+        (STRING, '"u(1)" = 0', '"u(1)" = "T"', "Found N, expected m"),
+        (STRING, '"u(1)" = 0', '"at(diff(u, X), 1)" = "2 mm"', "Found m, expected no unit"),
     ],
 )  # fmt: skip
 def test_ranges_of_questions_and_densities_have_the_units_of_their_names(path, old, new, words):

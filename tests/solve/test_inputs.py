@@ -42,6 +42,17 @@ def test_an_expression_of_the_state_is_feedback():
     )
 
 
+def test_a_law_brings_parameters_of_its_own():
+    A, w = st.parameters(A=1.0, w=2.0)
+    law = A * st.sin(w * st.t)
+    for params, size, rate in (({}, 1, 2), ({"A": 3, w: 0.5}, 3, 0.5)):
+        motion = run(law, params=params)
+        exact = size * (motion.t / rate - np.sin(rate * motion.t) / rate**2) / 2
+        np.testing.assert_allclose(motion[x], exact, rtol=0, atol=1e-13)
+    held = st.System(potential=x**2, loads=[st.Load(F, on=x)])
+    assert st.statics(held, inputs={F: 4 * A}, kind="any")[x] == pytest.approx(2, rel=1e-14)
+
+
 def test_feedback_sees_a_parameter_at_its_value():
     motion = run(-m * x, start={x: 1.0}, params={m: 5.0})
     np.testing.assert_allclose(motion[x], np.cos(motion.t), rtol=0, atol=1e-14)

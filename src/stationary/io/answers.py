@@ -12,6 +12,7 @@ from stationary.errors import DidNotConverge, StatementError, unknown
 from stationary.io.dimensions import Mismatch
 from stationary.io.unit_checks import check_velocity
 from stationary.model.contents import contents
+from stationary.model.graphs import renamed
 from stationary.model.space.rotation import Entry
 from stationary.model.symbols import Parameter
 
@@ -66,7 +67,7 @@ def _law(model: Model, what: str, course: Any, known: set[str]) -> Any:
                 f"Found {course}.",
                 f"Give {s.name} a value in [parameters].",
             )
-    return course.xreplace({s: sp.Float(value) for s, value in given.items()})
+    return renamed(course, {s: sp.Float(value) for s, value in given.items()})
 
 
 def rest_start(model: Model) -> dict[str, Any]:

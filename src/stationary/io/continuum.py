@@ -120,12 +120,12 @@ def continuum(
         place = ("densities", kind)
         if reader.at(place) is not None:
             given[kind] = reader.expression(place, **_RULES[kind])
-    if units:
-        unit_checks.check_densities(reader, units, given)
     fixed = {}
     for key in reader.table(("fixed",)):
         place = ("fixed", key)
         fixed[_point(reader, place, key)] = reader.expression(place, "a fixed value")
+    if units:
+        unit_checks.check_densities(reader, units, given, fixed)
     return Continuum(**given, loads=loads, fixed=fixed, parts=[part] if part else [], name=name)
 
 

@@ -218,10 +218,13 @@ def check(reader: Reader, written: dict[str, str], entries: list[tuple[Path, str
             reader.document.complain(path, *wrong.args)
 
 
-def check_densities(reader: Reader, written: dict[str, str], given: dict[str, Any]) -> None:
+def check_densities(
+    reader: Reader, written: dict[str, str], given: dict[str, Any], fixed: dict[Any, Any]
+) -> None:
     """Look through energies per length: all terms with a field alone must give it one unit.
 
-    A position is a length unless the ends of its interval say otherwise.
+    What is `fixed` of it must have that as well. A position is a length unless the ends of its
+    interval say otherwise.
     """
     of = dict(known(reader, written, list(given.values())).of)
     symbols = {s for e in given.values() for s in symbols_in(e) if isinstance(s, Field)}
@@ -258,6 +261,19 @@ def check_densities(reader: Reader, written: dict[str, str], given: dict[str, An
                     f"{dimensions.text(unit)} from {part}.",
                     "Check the units of the parameters in them.",
                 )  # fmt: skip
+    for key, (point, value) in zip(reader.table(("fixed",)), fixed.items()):
+        path, law = ("fixed", key), measured.term(value)
+        size = law.dimension if law and law.written else dimension(reader.at(path))
+        if size is None or point.stem not in seen:
+            continue
+        along = of[point.over[0].name].dimension
+        wanted = tuple(x - point.order * y for x, y in zip(seen[point.stem][1], along))
+        if size != wanted:
+            reader.document.complain(
+                path, f"'{key}' has another unit than the densities give '{point.stem}'.",
+                f"Found {dimensions.text(size)}, expected {dimensions.text(wanted)}.",
+                "Check which is meant.",
+            )  # fmt: skip
 
 
 def check_typed(

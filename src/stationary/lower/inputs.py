@@ -118,12 +118,15 @@ def _expression(name: str, value: sp.Expr, layout: Layout) -> sp.Expr:
             layout.resolve(s, f"input '{name}'")
         elif isinstance(s, Parameter) and s.name in parameters:
             swap[s] = parameters[s.name]
+        elif isinstance(s, Parameter) and s.default is not None:
+            # A law may bring parameters of its own.
+            swap[s] = sp.Float(s.default)
         elif str(s) != "t":
             known = [*parameters, *layout.offsets]
             raise StatementError(
                 f"input '{name}' uses '{s}', which this system does not know.",
                 f"Known: st.t, {', '.join(known)}.{did_you_mean(str(s), known)}",
-                "Replace it by its value.",
+                "Replace it by its value, or declare it with one by st.parameters.",
             )
     return renamed(value, swap)
 

@@ -146,7 +146,7 @@ def _simulated(
     """Return a motion with the status that the gate gives it."""
     first, last = times(span)
     points = count(points, (first, last), system.size)
-    watched, params = with_own_parameters(as_events(events), system, params)
+    watched, inputs, params = with_own_parameters(as_events(events), inputs, system, params)
     rtol, atol = (tolerance(name, x) for name, x in zip(("rtol", "atol"), tolerances))
     graph = graph_of(system)
     # Equal statements share one graph, and what was found out about the first of them.

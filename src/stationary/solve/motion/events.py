@@ -126,22 +126,23 @@ def _actions(event: Event) -> list[Any]:
 
 
 def with_own_parameters(
-    events: list[Event], system: System, params: Any
-) -> tuple[list[Event], Any]:
-    """Put numbers for parameters that only events have; return them, and the other values."""
+    events: list[Event], inputs: Any, system: System, params: Any
+) -> tuple[list[Event], Any, Any]:
+    """Put numbers for parameters that only events and inputs have; return all, and the others."""
     known, own = {p.name for p in system.parameters}, dict[sp.Basic, sp.Expr]()
     actions = [expression(v, "the action of an event") for x in events for v in _actions(x)]
-    every = [*(x.expr for x in events), *actions]
-    parameters = {s for e in every for s in symbols_in(e) if isinstance(s, Parameter)}
-    alone = sorted((s for s in parameters if s.name not in known), key=str)
+    laws = inputs if isinstance(inputs, Mapping) else {}
+    every = [*(x.expr for x in events), *actions, *laws.values()]
+    parameters = {s for e in every if isinstance(e, sp.Basic) for s in symbols_in(e)}
+    alone = {s for s in parameters if isinstance(s, Parameter) and s.name not in known}
     if not alone:
-        return events, params
+        return events, inputs, params
     given = dict(pairs(params, "params"))
-    for s in alone:
+    for s in sorted(alone, key=str):
         value = given.get(s, given.get(s.name, s.default))
         if value is None:
             raise StatementError(
-                f"parameter '{s.name}' of an event has no value.",
+                f"parameter '{s.name}' of an event or input has no value.",
                 "Expected one, since no default was declared.",
                 f"Pass params={{'{s.name}': …}}, or declare st.parameters({s.name}=…).",
             )
@@ -155,7 +156,9 @@ def with_own_parameters(
         replace(x, expr=put(x.expr), action=x.action and {k: put(v) for k, v in x.action.items()})
         for x in events
     ]
-    return filled, {k: v for k, v in given.items() if str(k) not in names}
+    laws = {k: renamed(e, own) if isinstance(e, sp.Expr) else e for k, e in laws.items()}
+    others = {k: v for k, v in given.items() if str(k) not in names}
+    return filled, laws or inputs, others
 
 
 Rates = Callable[[float, np.ndarray], np.ndarray]
