@@ -211,12 +211,13 @@ def test_what_friction_holds_whatever_its_size_is_unlimited():
 def test_what_holds_any_load_does_not_hold_what_runs_away_beside_it(force):
     # x is held whatever its load; y is pulled by 3 against friction 1, whatever the load on x.
     P = st.inputs("P")
-    for held in (dict(constraints=[x]), dict(contacts=[st.Contact(x), st.Contact(-x)])):
+    walls = st.System(contacts=[st.Contact(x), st.Contact(-x)])
+    for held in (st.System(constraints=[x]), walls):
 
         def pulled(pull, held=held):
-            return st.System(
+            return held + st.System(
                 work=pull * force * y, loads=[st.Load(P, on=x)],
-                friction=[st.Friction(force, on=y)], **held,
+                friction=[st.Friction(force, on=y)],
             )  # fmt: skip
 
         assert st.limit_load(pulled(0.9), load=P).interval == (-np.inf, np.inf)
