@@ -70,8 +70,8 @@ def simulate(
     params : dict, optional
         Values of parameters, by symbol or by name; the others have their defaults.
     inputs : dict, optional
-        For every input a number, an expression of `t`, coordinates and velocities, or samples:
-        ``(times, values)``, interpolated linearly.
+        For every input a number, an expression of `t`, coordinates, velocities and parameters,
+        which may be of its own, or samples: ``(times, values)``, interpolated linearly.
     points : int
         Number of evenly spaced output times. Times at which something stated in t switches or
         peaks are met whatever this number.
