@@ -128,7 +128,7 @@ def _actions(event: Event) -> list[Any]:
 def with_own_parameters(
     events: list[Event], inputs: Any, system: System, params: Any
 ) -> tuple[list[Event], Any, Any]:
-    """Put numbers for parameters that only events and inputs have; return all, and the others."""
+    """Put numbers for parameters that only events and inputs have; return all, and those of the system."""
     known, own = {p.name for p in system.parameters}, dict[sp.Basic, sp.Expr]()
     actions = [expression(v, "the action of an event") for x in events for v in _actions(x)]
     laws = inputs if isinstance(inputs, Mapping) else {}
@@ -157,8 +157,8 @@ def with_own_parameters(
         for x in events
     ]
     laws = {k: renamed(e, own) if isinstance(e, sp.Expr) else e for k, e in laws.items()}
-    others = {k: v for k, v in given.items() if str(k) not in names}
-    return filled, laws or inputs, others
+    of_system = {k: v for k, v in given.items() if str(k) not in names}
+    return filled, laws or inputs, of_system
 
 
 Rates = Callable[[float, np.ndarray], np.ndarray]
