@@ -128,7 +128,7 @@ def _actions(event: Event) -> list[Any]:
 def with_own_parameters(
     events: list[Event], inputs: Any, system: System, params: Any
 ) -> tuple[list[Event], Any, Any]:
-    """Put numbers for parameters that only events and inputs have; return all, and those of the system."""
+    """Put numbers for parameters of events and inputs alone; return all, and the other numbers."""
     known, own = {p.name for p in system.parameters}, dict[sp.Basic, sp.Expr]()
     actions = [expression(v, "the action of an event") for x in events for v in _actions(x)]
     laws = inputs if isinstance(inputs, Mapping) else {}
