@@ -179,6 +179,31 @@ def test_everything_that_can_be_stated_survives_being_written_and_read():
     assert st.save(model) == text
 
 
+def test_a_written_model_keeps_values_that_were_changed_and_parameters_of_laws_alone():
+    text = """
+coordinates = ["x"]
+[parameters]
+m = "2 kg"
+a = "3 N"
+b = 4.0
+[inputs]
+F = "a*sin(t)"
+[energies]
+kinetic = "m*x'^2/2"
+[[loads]]
+force = "F"
+on = "x"
+[[simulate.events]]
+expr = "x - b"
+"""
+    model = st.load(text).changed({"m": "5 kg", "a": "7 N", "b": "9"})
+    again = st.load(st.save(model))
+    assert again.params == {"m": 5.0, "a": 7.0} and again.system.parameters[0].default == 5.0
+    assert again.declared["b"].default == 9.0
+    # Values that Python gives a system reach its file, too.
+    assert st.load(st.save(st.Model(model.system, params={"m": 8.0}))).params == {"m": 8.0}
+
+
 def test_a_rope_of_a_file_moves_as_that_of_python():
     r = st.coordinates("r", shape=(5, 2))
     m, k = st.parameters(m=0.1, k=200.0)

@@ -189,3 +189,14 @@ def test_numbers_beside_folds_stand_inside_the_axes():
     for text in numbers:
         box = text.get_window_extent()
         assert inside.x0 <= box.x0 and box.x1 <= inside.x1
+
+
+def test_eigenvalues_that_rounding_moves_stand_on_their_axes():
+    """A spring pendulum without damping swings: its exact eigenvalues are imaginary."""
+    x, theta = st.coordinates("x theta")
+    cart = 1e-9 * ((x.dot + theta.dot * st.cos(theta)) ** 2 + (theta.dot * st.sin(theta)) ** 2)
+    swing = st.System(kinetic=1e-9 * x.dot**2 + cart, potential=1e-9 * (3 * x**2 - st.cos(theta)))
+    axes = st.linearize(swing, at={x: 0.0, theta: 0.0}).plot().axes[0]
+    (points,) = (line for line in axes.lines if line.get_label() == "does not grow")
+    assert list(points.get_xdata()) == [0.0] * 4
+    assert axes.get_xlim()[1] > 0.1 and min(abs(points.get_ydata())) > 0.1

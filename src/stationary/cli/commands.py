@@ -223,14 +223,11 @@ def linearize(model: st.Model, options: Any) -> Answer:
              "inputs": lin.inputs, "outputs": lin.outputs, "eigenvalues": lin.eigenvalues,
              "frequencies": lin.frequencies, "A": lin.A, "B": lin.B, "C": lin.C,
              "D": lin.D}  # fmt: skip
-    least = 1e-12 * np.abs(lin.eigenvalues).max(initial=0.0)
-    # What does not grow by more than rounding does not grow.
-    grows = np.where(np.abs(lin.eigenvalues.real) > 1e-2 * least, lin.eigenvalues.real, 0.0)
-    rows = [
-        [k + 1, z, *((number(abs(z) / (2 * np.pi)), number(-z.real / abs(z))) if abs(z.imag) > least
-                     else ("", ""))]
-        for k, z in enumerate(grows + 1j * lin.eigenvalues.imag)
-    ]  # fmt: skip
+    rows = []
+    for k, (z, off) in enumerate(zip(lin.eigenvalues, lin.known_to)):
+        rate, swing = (0.0 if abs(part) <= off else float(part) for part in (z.real, z.imag))
+        swings = (number(abs(z) / (2 * np.pi)), number(-rate / abs(z))) if swing else ("", "")
+        rows.append([k + 1, complex(rate, swing), *swings])
     shown = table(f"{_name(model)} is {lin.stability}",
                   ("mode", "eigenvalue (1/s)", "frequency (Hz)", "damping ratio"),
                   [[str(row[0]), *row[1:]] for row in rows[: 2 * SHOWN]],

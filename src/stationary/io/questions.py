@@ -8,6 +8,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
 from stationary.errors import StatementError, did_you_mean
 from stationary.io.dimensions import TIME
@@ -117,9 +118,9 @@ def _events(reader: Reader, path: Path) -> list[Event]:
     return events
 
 
-def parameters_of(events: Iterable[Event]) -> list[Parameter]:
-    """Return the parameters of events, each once."""
-    every = [e for x in events for e in (x.expr, *(x.action or {}).values())]
+def parameters_of(events: Iterable[Event], laws: Iterable[sp.Expr] = ()) -> list[Parameter]:
+    """Return the parameters of events and of laws, each once."""
+    every = [*laws, *(e for x in events for e in (x.expr, *(x.action or {}).values()))]
     parameters = {s for e in every for s in symbols_in(e) if isinstance(s, Parameter)}
     return sorted(parameters, key=str)
 

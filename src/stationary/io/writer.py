@@ -28,7 +28,8 @@ from stationary.model.each import Each, Slot, Table
 from stationary.model.graphs import LARGE, nodes, written_out
 from stationary.model.layout import Start, pairs
 from stationary.model.space.rotation import Entry, Omega, Orientation, orientations
-from stationary.model.system import System
+from stationary.model.symbols import Parameter
+from stationary.model.system import System, restated
 from stationary.model.terms import Drag, split_sums
 from stationary.model.units import value as in_si
 
@@ -168,14 +169,21 @@ def save(
     if span is not None:
         questions["simulate"] = {**questions.get("simulate", {}), "span": tuple(map(float, span))}
     begun = {_name(k): v for k, v in {**model.start, **dict(pairs(start, "start"))}.items()}
-    plain = in_full(model.system)
+    plain = in_full(_valued(model))
     text = _Writer(plain, model).text(begun, questions)
-    again = load(text).system
-    if not same(in_full(again), plain):
+    again = load(text)
+    if not same(in_full(again.system), plain):
         _refuse("this system", "It does not read back as it was stated.")
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text
+
+
+def _valued(model: Model) -> System:
+    """Return the system, its parameters with the values that the model gives them."""
+    given = {p: Parameter(p.name, model.params.get(p.name, p.default))
+             for p in model.system.parameters}  # fmt: skip
+    return restated(model.system, {p: v for p, v in given.items() if p != v})
 
 
 def in_full(system: System) -> System:
@@ -276,8 +284,7 @@ class _Writer:
             self.table("coordinates", {
                 _declared(c): self.model.unit(c.name) or units[c.name] for c in system.coordinates
             })  # fmt: skip
-        watched = (x for question in questions.values() for x in question.get("events", ()))
-        known = {p.name: p for p in (*system.parameters, *parameters_of(watched))}
+        known = {p.name: p for p in (*system.parameters, *self._parameters_beside(questions))}
         if known:
             self.table("parameters", {name: self._parameter(p) for name, p in known.items()})
         if self.model.inputs:
@@ -317,13 +324,20 @@ class _Writer:
                 _refuse(f"the name '{thing.name}'", "Names are letters, digits and underscores, "
                         "begin with a letter, and are not functions.")  # fmt: skip
 
+    def _parameters_beside(self, questions: Mapping[str, Any]) -> list[Parameter]:
+        """Return the parameters of what stands beside the system: courses, events, bounds."""
+        laws = [*self.model.inputs.values(), *(v for q in questions.values() for v in q.values())]
+        events = (x for question in questions.values() for x in question.get("events", ()))
+        return parameters_of(events, [e for e in laws if isinstance(e, sp.Expr)])
+
     def _parameter(self, p: Any) -> Any:
         unit = self.model.units.get(p.name)
-        if p.default is None:
+        value = self.model.params.get(p.name, p.default)
+        if value is None:
             return ""
         # A unit that is the SI unit itself is kept as it was written, of others it takes the place.
         unit = unit if unit and in_si("1", unit) == 1 else self.model.unit(p.name)
-        return f"{p.default!r} {unit}" if unit else p.default
+        return f"{value!r} {unit}" if unit else value
 
     def _course(self, name: str) -> Any:
         course = self.model.inputs.get(name, "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -110,17 +110,7 @@ class System:
         for c in self.coordinates:
             if getattr(c, "after", None):
                 swap |= {c: Coordinate(c.name), c.dot: Coordinate(c.name).dot}
-        if not swap:
-            return self
-
-        def change(e: sp.Expr) -> Any:
-            return graphs.renamed(e, swap)
-
-        every = self.apply(change)
-        every["coordinates"] = tuple(swap.get(c, c) for c in self.coordinates)
-        every["parts"] = tuple(part.apply(change) for part in self.parts)
-        every["mechanism"] = self.mechanism and self.mechanism.apply(change)
-        return System(**every)
+        return restated(self, swap)
 
     @cached_property
     def _key(self) -> tuple:
@@ -246,6 +236,21 @@ class System:
     def _repr_html_(self) -> str | None:
         # A notebook that is told nothing shows the mathematics alone.
         return show("system", "live")(self) or None
+
+
+def restated(system: System, swap: Mapping[sp.Basic, sp.Basic]) -> System:
+    """Return the same statement with symbols in the place of symbols."""
+    if not swap:
+        return system
+
+    def change(e: sp.Expr) -> Any:
+        return graphs.renamed(e, swap)
+
+    every = system.apply(change)
+    every["coordinates"] = tuple(swap.get(c, c) for c in system.coordinates)
+    every["parts"] = tuple(part.apply(change) for part in system.parts)
+    every["mechanism"] = system.mechanism and system.mechanism.apply(change)
+    return System(**every)
 
 
 def _no_sum(system: System, other: Any) -> TypeError:

@@ -21,9 +21,10 @@ def plane(lin: StateSpace, name: str = "") -> Any:
     """
     import matplotlib.pyplot as plt
 
-    values = np.asarray(lin.eigenvalues)
-    growth, swing = np.real(values), np.imag(values)
-    grows = growth > 1e-8 * np.abs(values).max(initial=0.0)
+    # What is nothing but rounding stands on its axis.
+    growth, swing = (np.where(np.abs(part) <= lin.known_to, 0.0, part)
+                     for part in (np.real(lin.eigenvalues), np.imag(lin.eigenvalues)))  # fmt: skip
+    grows = growth > 0
     with look():
         figure, axes = plt.subplots(figsize=(5.2, 4.2))
         axes.margins(0.15)
@@ -32,6 +33,10 @@ def plane(lin: StateSpace, name: str = "") -> Any:
             if np.any(which):
                 axes.plot(growth[which], swing[which], marker, color=color, mfc="none",
                           mew=1.6, label=kind)  # fmt: skip
+        for one, limit, other in ((growth, axes.set_xlim, swing), (swing, axes.set_ylim, growth)):
+            if not np.any(one) and np.any(other):
+                largest = np.max(np.abs(other))
+                limit(-largest, largest)
         axes.axhline(0, color="0.6", lw=0.8, ls="-", zorder=0)
         axes.axvline(0, color="0.6", lw=0.8, ls="-", zorder=0)
         axes.set_xlabel("growth (1/s)")

@@ -72,6 +72,11 @@ class StateSpace(AbstractShown):
         return self._eigen[0]
 
     @property
+    def known_to(self) -> np.ndarray:
+        """How far rounding may have moved each eigenvalue."""
+        return self._eigen[2]
+
+    @property
     def modes(self) -> np.ndarray:
         """Eigenvectors of A, one per column, in the order of the eigenvalues."""
         return self._eigen[1]
