@@ -14,6 +14,7 @@ import scipy.sparse as sparse
 from scipy.sparse.linalg import splu
 
 from stationary.solve.linear import dense
+from stationary.solve.newton import iterated, shortened
 from stationary.solve.sliding.problem.numbers import Answer, largest
 from stationary.solve.sliding.problem.question import Place, Question
 
@@ -191,22 +192,27 @@ class Law:
     ) -> np.ndarray:
         """Newton's method, shortened until the residual goes down."""
         r, J, _ = residual(z)
-        for _ in range(steps):
+
+        def step(z: np.ndarray) -> np.ndarray | None:
+            nonlocal r, J
             size = np.linalg.norm(weight * r)
             if size <= tolerance or not np.isfinite(J).all():
-                break
+                return None
             move = _least(J, -r)
-            share = 1.0
-            while share > least:
-                trial = z + share * move
-                new, slope, _ = residual(trial)
-                if np.linalg.norm(weight * new) <= (1 - 1e-4 * share) * size:
-                    z, r, J = trial, new, slope
-                    break
-                share /= 2
-            else:
-                break
-        return z
+
+            def trial(share: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+                there = z + share * move
+                new, slope, _ = residual(there)
+                lower = np.linalg.norm(weight * new) <= (1 - 1e-4 * share) * size
+                return (there, new, slope) if lower else None
+
+            ahead, _ = shortened(trial, least=least)
+            if ahead is None:
+                return None
+            there, r, J = ahead
+            return there
+
+        return iterated(z, step, most=steps)[0]
 
     # -- sharp corners: unknowns v, y, λ, μ -------------------------------------------------------
 
