@@ -32,7 +32,7 @@ from stationary.solve.pressure.bounds.finger import (
 from stationary.solve.pressure.duals.certificate import in_balance
 from stationary.solve.pressure.duals.lowest import at_rest, lowest
 from stationary.solve.pressure.envelope import centre_of, field
-from stationary.solve.pressure.extremes.polish import Summit, joined
+from stationary.solve.pressure.extremes.polish import Summit, joined, placed
 from stationary.solve.pressure.extremes.vertices import EVERY, vertices
 from stationary.solve.pressure.programs.programs import Programs, centres
 from stationary.solve.pressure.programs.single import EXACT, Single
@@ -229,7 +229,43 @@ def _bottom(single: Single, finger: Finger, way: np.ndarray) -> End:
             if not power_of(summit) < before - 1e-12 * WEIGHT:
                 break
     most = min(map(_power, ends)) + _SHARP * WEIGHT
-    return min((k for k in ends if _power(k) <= most), key=lambda end: in_balance(*end)[1])
+    best = [k for k in ends if _power(k) <= most]
+    best += [(mode, _balanced(single.rest, mode, summit)) for mode, summit in best]
+    return min((k for k in best if _power(k) <= most), key=lambda end: in_balance(*end)[1])
+
+
+def _balanced(rest: Rest, mode: Mode, summit: Summit) -> Summit:
+    """Move atoms along their edges until a pressure is in balance to rounding, if none rests.
+
+    Next to the bottom of a flat valley many are as good, and which of them a program names hangs on
+    its last digits; where its atoms are the dual hardly rises, so that these may move a little.
+    """
+    atoms = None if rest.feet or rest.radius else placed(rest, summit)
+    if atoms is None or "still" in atoms.kinds:
+        return summit
+    a, way, _ = rest.lines
+    count, tiny, (vx, vy, turn) = len(atoms.masses), 1e-200, summit.twist.tolist()
+    start = a[atoms.edges] + atoms.along[:, None] * way[atoms.edges]
+    way = way[atoms.edges] * (np.array(atoms.kinds) == "edge")[:, None]
+
+    def left(u: np.ndarray) -> np.ndarray:
+        masses, (x, y) = atoms.masses + u[:count], (start + u[count:, None] * way).T
+        e, f = vx - turn * y, vy + turn * x
+        speed = np.sqrt(e * e + f * f)
+        e, f = masses * e / speed, masses * f / speed
+        wrench = np.array([e.sum(), f.sum(), x @ f - y @ e])
+        loads = np.array([masses.sum() - 1, masses @ x, masses @ y])
+        return np.concatenate([loads, mode.free.T @ wrench])
+
+    u = np.zeros(2 * count)
+    for _ in range(_TURNS):
+        steps = 1j * tiny * np.eye(2 * count)
+        J = np.stack([left(u + k).imag / tiny for k in steps], axis=1)
+        u = u - np.linalg.lstsq(J, left(u), rcond=1e-9)[0]
+    masses, along = atoms.masses + u[:count], atoms.along + u[count:]
+    if not (masses.min() >= 0 and along.min() >= 0 and along.max() <= 1):
+        return summit
+    return replace(summit, points=start + u[count:, None] * way, masses=masses)
 
 
 def _aside(single: Single, finger: Finger, twist: np.ndarray) -> np.ndarray:
