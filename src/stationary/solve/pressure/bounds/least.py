@@ -260,7 +260,7 @@ def _balanced(rest: Rest, mode: Mode, summit: Summit) -> Summit:
     u = np.zeros(2 * count)
     for _ in range(_TURNS):
         steps = 1j * tiny * np.eye(2 * count)
-        J = np.stack([left(u + k).imag / tiny for k in steps], axis=1)
+        J = np.stack([np.imag(left(u + k)) / tiny for k in steps], axis=1)
         u = u - np.linalg.lstsq(J, left(u), rcond=1e-9)[0]
     masses, along = atoms.masses + u[:count], atoms.along + u[count:]
     if not (masses.min() >= 0 and along.min() >= 0 and along.max() <= 1):
