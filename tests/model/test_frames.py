@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -280,3 +281,27 @@ def test_rotations_keep_names_that_constraints_are_numbered_by():
 def test_a_right_angle_is_one_as_number_and_as_expression(quarters):
     typed, exact = (st.Frame().turn("x", quarters * pi / 2) for pi in (math.pi, st.pi))
     assert typed.point((1, 2, 3)) == exact.point((1, 2, 3))
+
+
+def test_a_body_in_space_reads_by_its_angular_velocity_and_its_axes():
+    turn, Q, q = st.rotation("R"), st.rotation("Q"), st.coordinates("x y z")
+    frame = st.Frame().move(q).turn(turn)
+    top = st.body(2.0, inertia=(1, 2, 3), frame=frame, gravity=9.81)
+    assert "T = R.omega.x**2/2 + R.omega.y**2 + 3*R.omega.z**2/2" in str(top)
+    assert r"\omega_{y}^{2}" in top._repr_latex_() and "R_{w} " not in top._repr_latex_()
+    # What is printed has the values of what is stated, in chains too.
+    far = frame.move((0, 0, 1)).turn(Q).move((0, 0.5, 0))
+    chain = top + st.body(1.0, inertia=(1, 1, 2), frame=far, gravity=9.81)
+    values: dict = {s: 0.1 + 0.07 * k for k, s in enumerate(chain.scalars())}
+    values |= {s.dot: 0.3 - 0.05 * k for k, s in enumerate(chain.scalars())}
+    spoken = {f"{c.name}_dot": values[c.dot] for c in q}
+    spoken |= {c.name: values[c] for c in chain.scalars()}
+    for r in (turn, Q):
+        for a, speed, row in zip("xyz", r.omega, r.matrix):
+            spoken[f"{r.name}_omega_{a}"] = opened(speed).subs(values)
+            spoken |= {f"{r.name}_{a}{b}": opened(e).subs(values) for b, e in zip("xyz", row)}
+    lines = dict(line.strip().split(" = ", 1) for line in str(chain).splitlines()[1:3])
+    for letter, stated in (("T", chain.kinetic), ("U", chain.potential)):
+        text = re.sub(r"\.(?=[a-z])", "_", lines[letter])
+        expected = float(opened(stated).subs(values))
+        assert float(eval(text, {}, spoken)) == pytest.approx(expected, rel=1e-12)

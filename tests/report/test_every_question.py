@@ -131,6 +131,14 @@ def test_names_of_any_signs_are_typeset_as_they_are_written(name):
     assert escape(name) in build(st.Model(rod, start={"x": 1.0}), film=False).html
 
 
+def test_a_long_gap_pushes_no_other_row_off_the_page():
+    pusher = st.Pusher(point=(0.3, st.t - 0.5), edge=[(-1, -0.5), (1, -0.5)])
+    points = [(-1, -0.5), (1, -0.5), (1, 0.5)]
+    card = st.slider(points=points, weights=[1, 1, 1], pusher=pusher)
+    friction, gap = card._repr_latex_().split(r"\\ ")
+    assert r" &\le" in friction and gap.startswith("&") and r"1.0 \left" not in gap
+
+
 def test_products_keep_their_spaces_and_powers_their_exponents():
     x, y, load, gear = *st.coordinates("x y"), *st.parameters("load gear")
     for e in (load * gear, x * st.sin(y), load * x, st.cos(x) * st.sin(y)):

@@ -168,3 +168,17 @@ def test_a_long_line_of_a_program_scrolls_in_its_box_beside_a_menu(tmp_path, wid
     path.write_text(page("Page", long, aside="<a href='#'>menu</a>"), encoding="utf-8")
     seen = measured(path, width, tmp_path)
     assert seen["scroll"] <= seen["width"] and seen["right"] <= seen["width"]
+
+
+def test_a_body_in_space_is_told_by_what_a_person_reads():
+    model = st.load("""
+rotations = ["R"]
+[energies]
+kinetic = "(R_omega_x^2 + R_omega_y^2)/2 + R_omega_z^2/4"
+potential = "R_zz"
+[start]
+R = [0.8, 0.6, 0, 0]
+"R.omega" = [0, 0, 20]
+""")
+    text = build(model, film=False).html
+    assert "starts at R = (0.8, 0.6, 0, 0), R.omega = (0, 0, 20)" in text

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
 from stationary.model.arrays import Array
+from stationary.model.built_once import opened
 from stationary.model.graphs import LARGE, written_out
+from stationary.model.space.rotation import Entry, orientations
 from stationary.model.terms import (
     Constraint,
     Contact,
@@ -39,9 +43,10 @@ def as_text(system: System) -> str:
     )
     title = system.name or "System"
     lines = [f"{title} of {count} coordinate{'' if count == 1 else 's'}: {names or 'none'}"]
-    lines += [f"  {SYMBOLS[k]} = {text(e)}" for k in SYMBOLS if (e := getattr(system, k)) != 0]
+    stated = _turned(system, _in_text)
+    lines += [f"  {SYMBOLS[k]} = {text(stated[k])}" for k in SYMBOLS if stated[k] != 0]
     for kind in ("loads", "friction", "constraints", "pfaffian", "contacts"):
-        lines += [f"  {term}" for term in getattr(system, kind)]
+        lines += [f"  {term}" for term in stated[kind]]
     if system.parameters:
         values = (
             p.name + (f" = {p.default:g}" if p.default is not None else "")
@@ -93,11 +98,39 @@ def aligned(rows: list[str]) -> str:
 
 def rows_of(system: System) -> list[str]:
     """Write what a system states, a row each."""
-    given = [(k, e) for k in SYMBOLS if (e := getattr(system, k)) != 0]
-    rows = [row for k, e in given for row in in_rows(SYMBOLS[k], e)]
+    stated = _turned(system, _in_latex)
+    given = [k for k in SYMBOLS if stated[k] != 0]
+    rows = [row for k in given for row in in_rows(SYMBOLS[k], stated[k])]
     for kind in ("loads", "friction", "constraints", "pfaffian", "contacts"):
-        rows += [_term(term) for term in getattr(system, kind)]
+        rows += [_term(term) for term in stated[kind]]
     return rows
+
+
+def _turned(system: System, symbol: Callable[..., str]) -> dict[str, Any]:
+    """Return what a system states, bodies in space by their angular velocities and axes."""
+    swap: dict[sp.Basic, sp.Basic] = {}
+    turns = orientations(c for c in system.coordinates if isinstance(c, Entry))
+    for turn in turns:
+        named = partial(symbol, turn.name, alone=len(turns) == 1)
+        for a, speed, row in zip("xyz", turn.omega, turn.matrix):
+            # Angular velocities are twice what is shared.
+            swap[speed / 2] = sp.Symbol(named(a)) / 2
+            swap |= {e: sp.Symbol(named(a + b)) for b, e in zip("xyz", row)}
+
+    def change(e: sp.Expr) -> sp.Expr:
+        return opened(e.xreplace(swap)) if written_out(e) <= LARGE else e
+
+    return system.apply(change)
+
+
+def _in_text(name: str, axes: str, alone: bool) -> str:
+    return f"{name}_{axes}" if len(axes) == 2 else f"{name}.omega.{axes}"
+
+
+def _in_latex(name: str, axes: str, alone: bool) -> str:
+    if len(axes) == 2:
+        return f"{name}_{{{axes}}}"
+    return rf"\omega_{{{axes}}}" if alone else rf"\omega^{{{name}}}_{{{axes}}}"
 
 
 def varied(e: sp.Expr) -> sp.Symbol:
@@ -134,7 +167,8 @@ def _term(term) -> str:
         # What is long stands on the right of the others' signs, so as not to push them away.
         return rf"{vanishes} &= 0" if _width(vanishes) <= _LONG_LEFT else rf"&{vanishes} = 0"
     assert isinstance(term, Contact)
-    conditions = rf"{latex(term.gap)} &\ge 0"
+    gap = latex(term.gap)
+    conditions = rf"{gap} &\ge 0" if _width(gap) <= _LONG_LEFT else rf"&{gap} \ge 0"
     if term.restitution != 0:
         conditions += rf",\quad e = {latex(term.restitution)}"
     if term.slip:

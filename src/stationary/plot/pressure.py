@@ -46,7 +46,8 @@ def plot(bounds: PressureBounds) -> Any:
             if abs(turn) * 20 * size > speed:
                 q = bounds.at[:2] + np.array([-vy, vx]) / turn
                 if np.hypot(*(q - bounds.centre)) < 4 * size:
-                    axes.plot(*q, "x", color=COLORS[k + 1], ms=8, mew=2, zorder=4)
+                    axes.plot(*q, "x", color=COLORS[k + 1], ms=8, mew=2, zorder=4,
+                              label="about which it turns then")  # fmt: skip
         axes.set(aspect="equal", xlabel="x", ylabel="y")
         axes.margins(0.06)
         name = words(bounds.system.name) or "the part"

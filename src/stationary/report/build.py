@@ -14,14 +14,12 @@ import numpy as np
 
 import stationary as st
 from stationary.pages.mathml import math
+from stationary.report.numbers import beside
 from stationary.report.page import html_of_markdown, live_panel, page, picture, table
 
 # A derivation of more coordinates than this fills pages that nobody reads.
 _READABLE = 8
 _FPS = 20
-
-# So small a part of the largest force is rounding of it.
-_ROUNDING = 1e-13
 
 # Changes that a page lists.
 _CHANGES = 20
@@ -135,6 +133,11 @@ def _statement(report: _Report) -> str:
     pieces = [math(latex, True) if "&" in latex else ""]
     rows = []
     for c in system.coordinates:
+        if turn := getattr(c, "rotation", None):
+            # Its four coordinates are one line, at the first of them.
+            if c == turn.entries[0]:
+                rows.append([_symbol(turn.name), "orientation", _turned(turn, model.start), ""])
+            continue
         start = ", ".join(
             f"{_symbol(key)} = {_shown(model.start[key])}" for key in (c.name, f"{c.name}.dot")
             if key in model.start and np.ndim(model.start[key]) == 0
@@ -162,6 +165,16 @@ def _statement(report: _Report) -> str:
     except st.StatementError:
         pass  # The page says all of it in other words.
     return "\n".join(pieces)
+
+
+def _turned(turn: Any, start: dict[str, Any]) -> str:
+    """Say how a body is turned and turns at the start."""
+    place = turn.quaternion(start.get(turn.name, (1.0, 0.0, 0.0, 0.0)))
+    speed = start.get(turn.omega.name, (0.0, 0.0, 0.0))
+    both = ((turn.name, place), (turn.omega.name, speed))
+    return "starts at " + ", ".join(
+        f"{escape(name)} = ({', '.join(f'{x:.6g}' for x in values)})" for name, values in both
+    )
 
 
 def _derivation(report: _Report) -> str:
@@ -246,7 +259,7 @@ def _equilibria(report: _Report) -> str:
     words += "whether they are stable, and the least energy where it decides.</p>"
     forces = ""
     if rests[0].lam.size:
-        held = [(name, [_beside(rest.lam, rest.lam[name]) for rest in rests])
+        held = [(name, [beside(rest.lam, rest.lam[name]) for rest in rests])
                 for name in rests[0].lam.keys()]  # fmt: skip
         forces = "<h3>Forces that hold it</h3>" + table(
             ["constraint", *(f"equilibrium {k + 1}" for k in range(len(rests)))],
@@ -254,12 +267,6 @@ def _equilibria(report: _Report) -> str:
              for name, several in held],
         )  # fmt: skip
     return words + table(head, rows) + forces
-
-
-def _beside(every: np.ndarray, some: Any) -> np.ndarray:
-    """Return some of all forces; what is nothing beside the largest is zero."""
-    rounding = _ROUNDING * float(np.max(np.abs(every), initial=0.0))
-    return np.where(np.abs(np.ravel(some)) <= rounding, 0.0, np.ravel(some))
 
 
 def _small(report: _Report, rest: st.Equilibrium) -> str:
@@ -319,11 +326,13 @@ def _bounds(report: _Report) -> str:
     ends: st.PressureBounds = report.model.ask("bounds")
     report.facts["bounds"] = [ends.low, ends.high]
     report.summary.append((f"{ends.of}, any pressure", f"{ends.low:.5g} … {ends.high:.5g}"))
-    rows = [[end, f"{x:.5g}", f"{y:.5g}", f"{load:.5g}"]
-            for end, p in zip(("low", "high"), ends.pressures)
-            for (x, y), load in zip(p.points, p.weights)]  # fmt: skip
+    rows = []
+    for end, p in zip(("low", "high"), ends.pressures):
+        places = beside(p.points, p.points).reshape(-1, 2)
+        rows += [[end, f"{x:.5g}", f"{y:.5g}", f"{load:.5g}"]
+                 for (x, y), load in zip(places, p.weights)]  # fmt: skip
     drawn = picture(ends.plot(), f"Bounds of {ends.of}, and the pressures that attain them")
-    said = f"<p>{escape(ends.status.message)}.</p><p>It turns {escape(ends.proof.turns)}.</p>"
+    said = f"<p>{_status(ends.status)}</p><p>It turns {escape(ends.proof.turns)}.</p>"
     return drawn + said + table(["end", "x", "y", "load"], rows)
 
 
@@ -336,7 +345,11 @@ def _weigh(report: _Report) -> str:
             for (x, y), load, (low, high) in loads]  # fmt: skip
     drawn = picture(fit.plot(), "Loads under the part, with their 95 % intervals")
     listed = table(["x", "y", "load", "95 % interval"], rows) if rows else ""
-    return f"{drawn}<p>{escape(fit.status.message)}.</p>{listed}"
+    return f"{drawn}<p>{_status(fit.status)}</p>{listed}"
+
+
+def _status(status: Any) -> str:
+    return escape(f"{str(status).capitalize()}: {status.message}.")
 
 
 def _moving(report: _Report, motion: st.Motion) -> str:

@@ -1,4 +1,4 @@
-"""The table of the gallery in a terminal: numbers that are known beside those computed."""
+"""Numbers as they are read: rounding as zero, and those of the gallery beside known ones."""
 
 from __future__ import annotations
 
@@ -7,10 +7,20 @@ import textwrap
 import unicodedata
 from typing import Any
 
+import numpy as np
+
 HEAD = ("example", "quantity", "published or exact", "computed", "difference")
 WIDTH = (22, 30, 26, 26, 10)
 RULE = "  ".join("-" * width for width in WIDTH)
+# So small a part of the largest number is rounding of it.
+_ROUNDING = 1e-13
 _GREEK = {"theta": "θ", "phi": "φ", "tau": "τ"}
+
+
+def beside(every: Any, some: Any) -> np.ndarray:
+    """Return some of all numbers of a kind; what is nothing beside the largest is zero."""
+    rounding = _ROUNDING * float(np.max(np.abs(every), initial=0.0))
+    return np.where(np.abs(np.ravel(some)) <= rounding, 0.0, np.ravel(some))
 
 
 def line(cells: tuple[str, ...]) -> str:

@@ -7,6 +7,7 @@ from html import escape
 import numpy as np
 
 import stationary as st
+from stationary.report.numbers import beside
 
 _WIDTH, _HEIGHT, _EDGE, _POINTS = 520, 400, 46, 400
 
@@ -35,10 +36,15 @@ def phase_film(motion: st.Motion) -> str:
 {moved("cx", x)}{moved("cy", y)}</circle>
 <g font-family="sans-serif" font-size="13" fill="#333">
 <text x="{_WIDTH / 2}" y="{_HEIGHT - 8}" text-anchor="middle">{escape(name)}:
- {q.min():.3g} … {q.max():.3g}</text>
+ {_ends(q)}</text>
 <text transform="translate(18 {_HEIGHT / 2}) rotate(-90)" text-anchor="middle">{escape(name)}.dot:
- {v.min():.3g} … {v.max():.3g}</text></g>
+ {_ends(v)}</text></g>
 </svg></figure>"""
+
+
+def _ends(values: np.ndarray) -> str:
+    low, high = beside(values, [values.min(), values.max()])
+    return f"{low:.3g} … {high:.3g}"
 
 
 def _scaled(values: np.ndarray) -> np.ndarray:
