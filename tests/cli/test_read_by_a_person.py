@@ -1,5 +1,6 @@
 """What the command line prints is what a person would say: bounded, in the statement's words."""
 
+import csv
 from pathlib import Path
 
 import pytest
@@ -175,3 +176,41 @@ def test_what_no_direction_is_left_to_has_no_smallest_eigenvalue(capsys):
     assert main(["equilibria", str(balls), "--within", "y[0]=-1:1"]) == 0
     said = capsys.readouterr().out
     assert "yes" in said and "inf" not in said
+
+
+def test_tables_in_files_are_whole_and_as_wide_as_their_heads(ask):
+    """Thirty masses on a moving rail slide as one; a valley's states of rest are families."""
+    links = "\n".join(f'c{k} = "q{k + 1} - q{k}"' for k in range(29))
+    rubbing = "\n".join(f'[[friction]]\nlimit = 1\non = "q{k}"' for k in range(30))
+    names = ", ".join(f'"q{k}"' for k in range(30))
+    text = f'coordinates = [{names}]\n{rubbing}\n[constraints]\npush = "q0 - t"\n{links}\n'
+    code, said = ask("slide", text, "-o", "step.csv")
+    assert code == 0 and "24 of 30 velocities shown" in said and "friction6 -1, …" in said
+    rows = list(csv.reader(Path("step.csv").read_text("utf-8").splitlines()))
+    assert len(rows) == 31 and rows[-1] == ["q29.dot", "1.0"]
+
+    valley = 'coordinates = ["x", "y"]\n[energies]\npotential = "(x^2 - 1)^2"\n'
+    valley += "[equilibria]\nwithin = { x = [-2, 2], y = [-1, 1] }\n"
+    assert ask("equilibria", valley, "-o", "rest.csv")[0] == 0
+    head, *rows = csv.reader(Path("rest.csv").read_text("utf-8").splitlines())
+    assert head[-1] == "family" and [(len(row), row[-1]) for row in rows] == [(7, "1")] * 3
+
+
+def test_a_file_that_cannot_be_written_keeps_neither_the_answer_nor_others_away(ask):
+    code, said = ask(
+        "simulate", block("dropped ball"), "-o", "m.gif", "-o", "m.html", "-o", "m.csv"
+    )
+    assert code == 3 and said.count("there is nothing to draw of dropped ball.") == 1
+    assert "impact" in said and "wrote m.csv" in said and Path("m.csv").exists()
+    # One that could never be written is refused before anything is computed.
+    code, said = ask("simulate", block("dropped ball"), "--span", "0:1e9", "-o", "m.mp4")
+    assert code == 2 and "'m.mp4' cannot be written" in said
+    code, said = ask("slide", block("pushed card"), "-o", "m.gif")
+    assert code == 2 and "Give --span FROM:TO: over time it can." in said
+
+
+def test_a_model_is_not_written_over_itself(ask):
+    text = "# a remark\n" + block("dropped ball")
+    code, said = ask("simulate", text, "-o", "./model.toml")
+    assert code == 2 and "is the model itself" in said
+    assert Path("model.toml").read_text("utf-8") == text

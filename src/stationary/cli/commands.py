@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import stationary as st
-from stationary.cli.answer import Answer, Missing
+from stationary.cli.answer import Answer, Missing, require_targets
 from stationary.cli.motions import SHOWN, coordinates, motion_answer
 from stationary.cli.tables import facts, number, table, write_csv
 from stationary.cli.typed import (
@@ -46,6 +46,7 @@ def answer(options: Any) -> Answer:
         return getattr(without_model, options.command)(options)
     if "fps" in options:
         require_size("fps", options.fps)
+    require_targets(options)
     return ASKED[options.command](model_of(options), options)
 
 
@@ -61,10 +62,10 @@ def _few(names: Any) -> str:
     return ", ".join(names[:SHOWN]) + more
 
 
-def _omitted(rows: list[Any]) -> str:
+def _omitted(rows: list[Any], what: str) -> list[str]:
     """Say where the rest of a long table is."""
     few = 2 * SHOWN
-    return f"\n{few} of {len(rows)} modes shown; -o FILE.csv has all" if len(rows) > few else ""
+    return [f"{few} of {len(rows)} {what} shown; -o FILE.csv has all"] if len(rows) > few else []
 
 
 def _name(model: st.Model) -> str:
@@ -201,11 +202,11 @@ def equilibria(model: st.Model, options: Any) -> Answer:
     few = len(head) - 4 <= 6
     title = f"{len(rests)} state{'s' * (len(rests) != 1)} of rest of {_name(model)}"
     columns = range(len(head)) if few else [0, 1, 2, *range(len(head) - 4, len(head))]
-    body = [[row[k] for k in columns] for row in rows]
     if any(rest.family for rest in rests):
+        columns = [*columns, len(head)]
         head = [*head, "family"]
-        columns = [*columns, len(head) - 1]
-        body = [[*row, str(rest.family or "")] for row, rest in zip(body, rests)]
+        rows = [[*row, str(rest.family or "")] for row, rest in zip(rows, rests)]
+    body = [[row[k] for k in columns] for row in rows]
     shown = table(title, [head[k] for k in columns], body, rests.searched)
     known = {"system": model.system.name, "complete": rests.complete,
              "equilibria": [_rest_facts(rest) for rest in rests]}  # fmt: skip
@@ -231,7 +232,7 @@ def linearize(model: st.Model, options: Any) -> Answer:
     shown = table(f"{_name(model)} is {lin.stability}",
                   ("mode", "eigenvalue (1/s)", "frequency (Hz)", "damping ratio"),
                   [[str(row[0]), *row[1:]] for row in rows[: 2 * SHOWN]],
-                  f"states: {_few(lin.states)}" + _omitted(rows))  # fmt: skip
+                  "\n".join([f"states: {_few(lin.states)}", *_omitted(rows, "modes")]))  # fmt: skip
 
     def picture(path: Path) -> None:
         lin.plot(_name(model)).savefig(path)
@@ -313,11 +314,13 @@ def slide(model: st.Model, options: Any) -> Answer:
         "forces": step.forces, "lam": np.asarray(step.lam), "gap": step.gap,
         "residual": step.residual,
     }  # fmt: skip
-    rows = [[f"{name}.dot", known["velocities"][name]] for name in names[: 2 * SHOWN]]
+    rows = [[f"{name}.dot", known["velocities"][name]] for name in names]
     head, *evidence = str(step).splitlines()
     files: dict[str, Any] = {"csv": lambda path: write_csv(path, ("velocity", "value"), rows)}
     files |= {e: lambda path: step.plot().savefig(path) for e in ("png", "svg", "pdf")}
-    shown = [table(head, ("velocity", "value"), rows), "\n".join(evidence)]
+    listed = table(head, ("velocity", "value"), rows[: 2 * SHOWN],
+                   *_omitted(rows, "velocities"))  # fmt: skip
+    shown = [listed, "\n".join(evidence)]
     return Answer(shown, known, files)
 
 

@@ -50,12 +50,15 @@ def _answered(options: Any) -> int:
     from stationary.cli.commands import answer
 
     reply = answer(options)
-    written = reply.write(options)
+    written, failed = reply.write(options)
+    if failed and (options.debug or getattr(options, "json", False)):
+        raise failed[0]
     if getattr(options, "json", False):
         print(reply.json())
     elif not getattr(options, "quiet", False):
         reply.show(written)
-    return reply.code
+    distinct = {str(error): error for error in failed}.values()
+    return [reply.code, *(_failed(error, options) for error in distinct)][-1]
 
 
 def _of_a_file(error: OSError) -> str:

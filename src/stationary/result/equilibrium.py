@@ -181,12 +181,13 @@ class Equilibrium(AbstractShown):
         energy = (
             "none: the loads have no potential" if self.energy is None else written(self.energy)
         )
+        values = eigenvalues(self.eigenvalues)
         lines = [
             f"Equilibrium of {name}, {self.told}: {', '.join(names)}{more}",
             f"  status       {self.status}: {self.status.message}",
             f"  energy       {energy}",
             f"  stability    {self.stability.message}",
-            "  eigenvalues  " + (", ".join(eigenvalues(self.eigenvalues)[:6]) or self._none),
+            f"  eigenvalues  {', '.join(values[:6]) or self._none}{', …' * (len(values) > 6)}",
         ]
         if self.lam.size:
             lines.append(f"  forces       {self.lam.text()}")

@@ -107,4 +107,4 @@ class Multipliers(np.ndarray):
             value = self[name]
             text = f"{value:.5g}" if np.ndim(value) == 0 else f"{np.size(value)} values"
             shown.append(f"{name} {text}")
-        return ", ".join(shown)
+        return ", ".join(shown) + ", …" * (len(self.keys()) > len(shown))

@@ -148,6 +148,7 @@ class StateSpace(AbstractShown):
             f"{why}"
             f"  inputs       {', '.join(self.inputs) or 'none'}\n"
             f"  eigenvalues  {', '.join(map(shown, values[:8], moved[:8]))}"
+            f"{', …' * (len(values) > 8)}"
         )
 
 

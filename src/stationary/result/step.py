@@ -180,7 +180,8 @@ class Step(AbstractShown):
             for name, value in list(self.forces.items())[:6]
         ]  # fmt: skip
         if shown:
-            lines.append(f"  friction     {', '.join(shown)}")
+            more = ", …" * (len(self.forces) > len(shown))
+            lines.append(f"  friction     {', '.join(shown)}{more}")
         if len(self.others):
             lines.append(f"  not unique   {len(self.others)} other motion(s) satisfy Coulomb's law")
         if self.unique is None:
