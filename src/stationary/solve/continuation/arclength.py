@@ -13,23 +13,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from stationary.result.status import Status
-from stationary.solve.continuation.corrector import (
-    FIRST,
-    MOST_CORRECTIONS,
-    AbstractCorrector,
-    ended,
-    slope_of,
-    without,
-)
+from stationary.solve.continuation.corrector import FIRST, slope_of, without
+from stationary.solve.continuation.crossing import AROUND, CROSSED, LONGEST, AbstractCrossing
 from stationary.solve.continuation.equilibrium_curve import AbstractCurve
-from stationary.solve.continuation.roots import common_roots, dip_of, root_of
-from stationary.solve.continuation.trails import Mark, Trail, distance, joined
-from stationary.solve.linear import null_rows
-from stationary.solve.newton import iterated
+from stationary.solve.continuation.roots import dip_of, root_of
+from stationary.solve.continuation.trails import Mark, Trail, distance, joined, nearest_on
 from stationary.solve.progress import Progress
 
-# The longest and the shortest step, in the scaled variables.
-_LONGEST, _SHORTEST = 4e-2, 1e-9
+# The shortest step, in the scaled variables.
+_SHORTEST = 1e-9
 
 # A step may turn the tangent by at most this (cosine): more, and it may have left its branch.
 _TURN = 0.94
@@ -41,28 +33,28 @@ _LEVEL, _SYMMETRIC = 1e-9, 1e-4
 # The part of a step by which it is looked beside a fold that lies in it.
 _BESIDE = 0.05
 
-# A direction in which the equations change by less than this has lost its rank: branches cross.
-_CROSSED = 1e-6
-
-# Steps by which a crossing that was found is brought onto its curve.
-_LAST = 2
-
 # Beyond this distance from the start steps grow with it, and there a branch has left for infinity.
 _WIDE, _AWAY = 4.0, 1e3
 
 # Points this near to one another are one: the parameter, and the place, which of folds is found
 # more exactly than of crossings. A branch that leaves one level folds there by last digits.
-_SAME_VALUE, _SAME_CROSSING, _SAME_FOLD, _LEAVES = 1e-6, 1e-4, 1e-6, 1e-5
+_SAME_VALUE, _SAME_CROSSING, _SAME_FOLD, _LEAVES = 1e-6, 1e-4, 1e-6, 1e-4
 
 # The count of a corrector's steps that leaves the step as it is.
 _GOOD_CORRECTIONS = 3
+
+# The part of the way to where branches part in which what changes there is rounding.
+_BLURRED = 0.2
+
+# How far a curve is from the middle of its step at most, beside the step.
+_ARCHED = 0.1
 
 # Bound on the work: branches.
 _MOST_BRANCHES = 24
 
 
 @dataclass
-class Follower(AbstractCorrector):
+class Follower(AbstractCrossing):
     """The branches of a curve, followed from point to point, with what happens on the way.
 
     Parameters
@@ -79,6 +71,7 @@ class Follower(AbstractCorrector):
     deadline: float
     trails: list[Trail] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
+    knots: list[np.ndarray] = field(default_factory=list)
     free: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
     # -- following --------------------------------------------------------------------------------
@@ -89,7 +82,7 @@ class Follower(AbstractCorrector):
         self.free = np.empty((0, len(z)))
         tangent = self.tangent(z, None)
         progress = Progress(f"continuation over {self.curve.parameter}")
-        waiting = [(z, tangent), (z, -tangent)]
+        waiting = [(z, tangent, None), (z, -tangent, None)]
         halves: list[Trail] = []
         self.free = self.families(z, tangent)
         if self._singular(z, tangent):
@@ -98,10 +91,10 @@ class Follower(AbstractCorrector):
             self._note("fold", z)
         try:
             while waiting and len(self.trails) < _MOST_BRANCHES:
-                point, direction = waiting.pop(0)
-                if len(halves) >= 2 and self._known(point, direction):
+                leaves = waiting.pop(0)
+                if len(halves) >= 2 and self._known(*leaves):
                     continue
-                trail, side_branches = self.follow(point, direction, progress)
+                trail, side_branches = self.follow(*leaves, progress)
                 halves.append(trail)
                 waiting += side_branches
                 if len(halves) == 1 and trail.status == "closed":
@@ -119,17 +112,29 @@ class Follower(AbstractCorrector):
         if not self.trails:
             self.trails = [self._labelled(half) for half in halves]
 
-    def follow(self, z: np.ndarray, tangent: np.ndarray, progress: Progress):
-        """Follow one branch in one direction; return it and the branches that start from it."""
+    def follow(
+        self, z: np.ndarray, tangent: np.ndarray, beside: np.ndarray | None, progress: Progress
+    ):
+        """Follow one branch in one direction; return it and the branches that start from it.
+
+        Nearer than `beside` to its start, where that is given, directions are rounding.
+        """
         low, high = (edge / self.curve.scale[-1] for edge in self.curve.span)
         self.free = np.empty((0, len(z)))
-        self.free = self.families(z, tangent)
+        self.free = self.families(z, tangent, beside)
         step = FIRST
         trail, counts, side_branches = [z], [self.curve.growing(z)], []
         tangents, tests = [tangent], [self._tests(z, tangent, counts[0])]
 
         status = Status("points", "reached the bound on points")
         home = z.copy()
+        if beside is not None:
+            step = float(np.linalg.norm(beside - z))
+            z, tangent = beside, self.tangent(beside, tangent)
+            trail.append(z)
+            counts.append(self.curve.growing(z))
+            tangents.append(tangent)
+            tests = [np.full(len(tests[0]), np.nan), self._tests(z, tangent, counts[-1])]
         while len(trail) < self.most_points:
             if (far := self._far(trail)) is not None:
                 status = far
@@ -190,7 +195,7 @@ class Follower(AbstractCorrector):
             if corrections <= _GOOD_CORRECTIONS:
                 # Far out a branch is as smooth as it is far.
                 reach = float(np.abs(z - home)[:-1].max(initial=0.0))
-                step = min(1.5 * step, _LONGEST * max(1.0, reach / _WIDE))
+                step = min(1.5 * step, LONGEST * max(1.0, reach / _WIDE))
             elif corrections > 5:
                 step /= 1.5
         self._look_back(trail, tangents, counts, tests, side_branches, ended=True)
@@ -422,7 +427,7 @@ class Follower(AbstractCorrector):
         if inside is None:
             return False
         z = at(inside)
-        if which == 1 and self._lost(z) > 1:
+        if which == 1 and self.ranks_lost(z) > 1:
             # Two at one place are no two places.
             return False
         middle, ahead = self.curve.growing(z), self.tangent(z, tangent)
@@ -464,15 +469,15 @@ class Follower(AbstractCorrector):
 
     def _branch_point(self, z: np.ndarray, tangent: np.ndarray, leaving: list) -> bool:
         """Note a crossing with the branches that leave it; False if there is none here."""
-        z = self._polished(z)
+        z = self.polished(z)
         _, J = self.curve.values(z)
         # Rows are of order one: at a crossing J has lost a rank to many more digits than these.
-        if not self.on_curve(z) or np.linalg.svd(J, compute_uv=False)[-1] > _CROSSED:
+        if not self.on_curve(z) or np.linalg.svd(J, compute_uv=False)[-1] > CROSSED:
             return False
         # The null space of J: one direction is the branch itself, the others leave it.
         _, sizes, rows = np.linalg.svd(np.vstack([J, self.free]))
-        plane = rows[min(int(np.sum(sizes > _CROSSED)), len(z) - 2) :]
-        every = self._crossing(z, J, plane)
+        plane = rows[min(int(np.sum(sizes > CROSSED)), len(z) - 2) :]
+        every = self.tangents(z, J, plane)
         if every:
             every.sort(key=lambda way: -abs(way @ tangent))
             along, *ways = every
@@ -484,71 +489,19 @@ class Follower(AbstractCorrector):
         # Where all of them fold none is the mirror image of another.
         kinds = [level is not (slope_of(way) < _SYMMETRIC) for way in ways]
         if self._note("pitchfork" if all(kinds) else "branch", z):
-            for way in ways:
-                leaving += [(z, way), (z, -way)]
+            places = [] if every else self.around(z, plane, along)
+            self.knots += [z] * bool(places)
+            leaving += [(z, (place - z) / np.linalg.norm(place - z), place) for place in places]
+            if not places:
+                leaving += [(z, sign * way, None) for way in ways for sign in (1.0, -1.0)]
         return True
-
-    def _polished(self, z: np.ndarray) -> np.ndarray:
-        """Gauss–Newton on F = 0, Jᵀψ = 0, ψ·ψ = 1: at a crossing J has lost a rank."""
-        n = len(z)
-
-        def step(both: np.ndarray) -> np.ndarray | None:
-            z, psi = both[:n], both[n:]
-            F, J = self.curve.values(z)
-            bend = np.empty((n, n))
-            for j, e in enumerate(1e-5 * np.eye(n)):
-                bend[:, j] = (
-                    (self.curve.values(z + e)[1] - self.curve.values(z - e)[1]).T @ psi / 2e-5
-                )
-            top = np.hstack([J, np.zeros((len(J), len(J)))])
-            K = np.vstack([top, np.hstack([bend, J.T]), np.append(np.zeros(n), 2 * psi)])
-            known = np.concatenate([F, J.T @ psi, [psi @ psi - 1]])
-            if not (np.all(np.isfinite(K)) and np.all(np.isfinite(known))):
-                return None
-            return both - np.linalg.lstsq(K, known, rcond=1e-10)[0]
-
-        psi = null_rows(self.curve.values(z)[1].T, 0.0, least=1)[0]
-        both, _, _ = iterated(
-            np.append(z, psi), step, lambda both, move: ended(both[:n], move[:n]),
-            most=MOST_CORRECTIONS,
-        )  # fmt: skip
-        there = both[:n]
-        near = np.abs(there - z).max() < _LONGEST
-        z = there if near and self.curve.missed(there) < 1e-9 else z
-        # Where several ranks are lost it is not found as exactly as forces balance.
-        for _ in range(_LAST):
-            F, J = self.curve.values(z)
-            u, sizes, rows = np.linalg.svd(J, full_matrices=False)
-            kept = sizes > _CROSSED
-            there = z - rows[kept].T @ ((u[:, kept].T @ F) / sizes[kept])
-            if not np.all(np.isfinite(self.curve.values(there)[1])):
-                break
-            z = there
-        return z
-
-    def _lost(self, z: np.ndarray) -> int:
-        """Return how many ranks are lost at the crossing next to a place."""
-        _, J = self.curve.values(self._polished(z))
-        return int(np.sum(np.linalg.svd(J, compute_uv=False) < _CROSSED))
-
-    def _crossing(self, z, J, plane: np.ndarray) -> list[np.ndarray]:
-        """Return the tangents of the branches that cross, none where curvature does not tell them.
-
-        They are the roots of ψ·F″[t, t] = 0 in the space of null directions, for every ψ.
-        """
-        free, step = len(self.free), 1e-4
-        every_psi = null_rows(J.T, 0.0, least=len(plane) - 1 + free)[: len(plane) - 1]
-        bends = []
-        for psi in every_psi:
-            rows = [
-                plane @ ((self.curve.values(z + s)[1] - self.curve.values(z - s)[1]).T @ psi)
-                for s in step * plane
-            ]
-            bends.append((np.array(rows) + np.array(rows).T) / (4 * step))
-        return [plane.T @ way for way in common_roots(bends)]
 
     def _note(self, kind: str, w: np.ndarray, frequency: float | None = None) -> bool:
         n, scale = self.curve.n, self.curve.scale
+        for knot in self.knots:
+            apart = np.abs(self.curve.kinematics.difference(knot, w))
+            if np.append(apart[:n], apart[-1]).max() < _BLURRED * AROUND:
+                return False
         for known in self.marks:
             apart = np.abs(self.curve.kinematics.difference(known.z / scale, w))
             near = _SAME_CROSSING
@@ -559,16 +512,26 @@ class Follower(AbstractCorrector):
         self.marks.append(Mark(kind, w * scale, frequency))
         return True
 
-    def _known(self, z: np.ndarray, direction: np.ndarray) -> bool:
+    def _known(self, z: np.ndarray, direction: np.ndarray, beside: np.ndarray | None) -> bool:
         """Tell whether the branch that starts here has been followed already."""
-        probe = self.correct(z + 5 * FIRST * direction, direction)
+        probe = beside
         if probe is None:
-            return True
+            corrected = self.correct(z + 5 * FIRST * direction, direction)
+            if corrected is None:
+                return True
+            probe = corrected[0]
         # Coordinates and the parameter; multipliers follow from them.
         some = np.append(np.arange(self.curve.n), len(z) - 1)
         for trail in self.trails:
-            points = (trail.points / self.curve.scale)[:, some]
-            target = self.curve.written_near(probe[0][some], points, some)
-            if distance(points, target) < 0.5 * FIRST:
+            points = trail.points / self.curve.scale
+            target = self.curve.written_near(probe[some], points[:, some], some)
+            away, corner, share = nearest_on(points[:, some], target)
+            if away < 0.5 * FIRST:
                 return True
+            leg = points[min(corner + 1, len(points) - 1)] - points[corner]
+            # A curve leaves its polygon by a part of a step that both its ends are near to.
+            if away < _ARCHED * np.linalg.norm(leg):
+                on_it = self.correct(points[corner] + share * leg, leg / np.linalg.norm(leg))
+                if on_it and np.linalg.norm(on_it[0][some] - target[corner]) < 0.5 * FIRST:
+                    return True
         return False

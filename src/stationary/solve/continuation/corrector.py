@@ -14,6 +14,9 @@ from stationary.solve.newton import Ending, iterated
 # The first step, in the scaled variables.
 FIRST = 1e-3
 
+# Where equations change by less than this, beside the most, a place does not stand alone.
+ALONE = 1e-10
+
 # Newton's steps inside a corrector, and how short they are where they are exact.
 MOST_CORRECTIONS, _CLOSE = 8, 1e-9
 
@@ -24,11 +27,15 @@ class AbstractCorrector(ABC):
     curve: AbstractCurve
     free: np.ndarray
 
-    def families(self, w: np.ndarray, tangent: np.ndarray) -> np.ndarray:
+    def families(
+        self, w: np.ndarray, tangent: np.ndarray, beside: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return directions in which a branch can be moved and still rests, one per row.
 
         They are null directions a little further along it, too: at a crossing there are more.
+        `beside` it all that is alone has been told from rounding.
         """
+        rtol, w = (1e-9, w) if beside is None else (ALONE, beside)
 
         def step(place: np.ndarray) -> np.ndarray:
             F, J = self.curve.values(place)
@@ -37,7 +44,7 @@ class AbstractCorrector(ABC):
 
         place, _, _ = iterated(w + 10 * FIRST * tangent, step, most=MOST_CORRECTIONS)
         _, J = self.curve.values(place)
-        plane = null_rows(J, 1e-9)
+        plane = null_rows(J, rtol)
         if len(plane) < 2:
             return np.empty((0, len(w)))
         # What is left of the null space without the branch itself.

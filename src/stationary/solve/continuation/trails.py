@@ -63,10 +63,18 @@ def joined(one: Trail, other: Trail) -> Trail:
 
 def distance(points: np.ndarray, target: np.ndarray) -> float:
     """Return the distance of a point from a polygon; it may be given anew for every corner."""
+    return nearest_on(points, target)[0]
+
+
+def nearest_on(points: np.ndarray, target: np.ndarray) -> tuple[float, int, float]:
+    """Return the distance from a polygon, the corner before the nearest place, and how far on."""
     if len(points) < 2:
-        return float(np.linalg.norm(points - target, axis=1).min(initial=np.inf))
+        away = np.linalg.norm(points - target, axis=1)
+        return float(away.min(initial=np.inf)), 0, 0.0
     start, leg = points[:-1], np.diff(points, axis=0)
     target = np.broadcast_to(target, points.shape)[:-1]
     length = np.maximum((leg**2).sum(axis=1), 1e-300)
     share = np.clip(((target - start) * leg).sum(axis=1) / length, 0, 1)
-    return float(np.linalg.norm(start + share[:, None] * leg - target, axis=1).min())
+    away = np.linalg.norm(start + share[:, None] * leg - target, axis=1)
+    corner = int(np.argmin(away))
+    return float(away[corner]), corner, float(share[corner])

@@ -1,0 +1,176 @@
+"""Where branches cross: the place, and the directions in which they leave it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stationary.solve.continuation.corrector import (
+    ALONE,
+    MOST_CORRECTIONS,
+    AbstractCorrector,
+    ended,
+    without,
+)
+from stationary.solve.continuation.roots import common_roots
+from stationary.solve.linear import null_rows
+from stationary.solve.newton import Ending, iterated
+
+# The longest step, in the scaled variables.
+LONGEST = 4e-2
+
+# A direction in which the equations change by less than this has lost its rank: branches cross.
+CROSSED = 1e-6
+
+# What is left next to a crossing of ranks that may all be lost in it; what is left of them and of
+# equations once it is found; steps by which it is brought onto its curve.
+_LOSING, _LOST, _LAST = 1e-3, 1e-9, 2
+
+# How far from a crossing it is looked around it, from how many sides, and in how many steps.
+AROUND, _SIDES, _STEPS = LONGEST, 60, 40
+
+# What is found so far beside the half way to it, in radii, only passes by; so near to another, or
+# to the branch that is being followed, it is the same one; so short is the last of Newton's steps.
+_PASSES, _SAME, _NEAR = 0.2, 0.05, 1e-4
+
+
+class AbstractCrossing(AbstractCorrector):
+    """A curve that branches cross."""
+
+    def polished(self, z: np.ndarray) -> np.ndarray:
+        """Return the crossing next to a place: there J has lost a rank, or several at once."""
+        sizes = np.linalg.svd(self.curve.values(z)[1], compute_uv=False)
+        for ranks in range(max(int(np.sum(sizes < _LOSING)), 1), 0, -1):
+            there = self._where_lost(z, ranks)
+            near = np.abs(there - z).max() < LONGEST
+            if not (near and self.curve.missed(there) < _LOST):
+                continue
+            sizes = np.linalg.svd(self.curve.values(there)[1], compute_uv=False)
+            if ranks == 1 or sizes[-ranks] < _LOST:
+                z = there
+                break
+        return self._settled(z)
+
+    def _settled(self, z: np.ndarray) -> np.ndarray:
+        """Return the place brought onto its curve along what is not flat there.
+
+        Where several ranks are lost it is not found as exactly as forces balance.
+        """
+        there = z
+        for _ in range(_LAST + 1):
+            F, J = self.curve.values(there)
+            if not (np.all(np.isfinite(F)) and np.all(np.isfinite(J))):
+                break
+            z = there
+            u, sizes, rows = np.linalg.svd(J, full_matrices=False)
+            kept = sizes > CROSSED
+            there = z - rows[kept].T @ ((u[:, kept].T @ F) / sizes[kept])
+        return z
+
+    def _where_lost(self, z: np.ndarray, ranks: int) -> np.ndarray:
+        """Gauss–Newton on F = 0, Jᵀψ = 0, ψ·ψ = 1 for as many orthogonal ψ as ranks are lost."""
+        n = len(z)
+
+        def step(both: np.ndarray) -> np.ndarray | None:
+            z, psi = both[:n], both[n:].reshape(ranks, -1)
+            F, J = self.curve.values(z)
+            bend = np.empty((n, ranks, n))
+            for j, e in enumerate(1e-5 * np.eye(n)):
+                change = self.curve.values(z + e)[1] - self.curve.values(z - e)[1]
+                bend[j] = psi @ change / 2e-5
+            top = np.hstack([J, np.zeros((len(J), psi.size))])
+            lost = np.hstack([bend.transpose(1, 2, 0).reshape(-1, n), np.kron(np.eye(ranks), J.T)])
+            unit = np.einsum("ac,bk->abck", np.eye(ranks), psi)
+            unit = (unit + unit.swapaxes(0, 1)).reshape(ranks**2, -1)
+            K = np.vstack([top, lost, np.hstack([np.zeros((ranks**2, n)), unit])])
+            apart = psi @ psi.T - np.eye(ranks)
+            known = np.concatenate([F, (psi @ J).ravel(), apart.ravel()])
+            if not (np.all(np.isfinite(K)) and np.all(np.isfinite(known))):
+                return None
+            return both - np.linalg.lstsq(K, known, rcond=1e-10)[0]
+
+        psi = null_rows(self.curve.values(z)[1].T, 0.0, least=ranks)[-ranks:]
+        both, _, _ = iterated(
+            np.append(z, psi), step, lambda both, move: ended(both[:n], move[:n]),
+            most=MOST_CORRECTIONS,
+        )  # fmt: skip
+        return both[:n]
+
+    def ranks_lost(self, z: np.ndarray) -> int:
+        """Return how many ranks are lost at the crossing next to a place."""
+        _, J = self.curve.values(self.polished(z))
+        return int(np.sum(np.linalg.svd(J, compute_uv=False) < CROSSED))
+
+    def tangents(self, z, J, plane: np.ndarray) -> list[np.ndarray]:
+        """Return the tangents of the branches that cross, none where curvature does not tell them.
+
+        They are the roots of ψ·F″[t, t] = 0 in the space of null directions, for every ψ.
+        """
+        free, step = len(self.free), 1e-4
+        every_psi = null_rows(J.T, 0.0, least=len(plane) - 1 + free)[: len(plane) - 1]
+        bends = []
+        for psi in every_psi:
+            rows = [
+                plane @ ((self.curve.values(z + s)[1] - self.curve.values(z - s)[1]).T @ psi)
+                for s in step * plane
+            ]
+            bends.append((np.array(rows) + np.array(rows).T) / (4 * step))
+        return [plane.T @ way for way in common_roots(bends)]
+
+    def around(self, z: np.ndarray, plane: np.ndarray, along: np.ndarray) -> list[np.ndarray]:
+        """Return places at which branches leave a crossing whose curvature does not tell them.
+
+        Where several modes give way at once, and each is its own mirror image, what tells branches
+        is of third or higher order: they are looked for at a distance, where it is no rounding.
+        None where some do not stand alone, as in a family, or only one mode gives way.
+        """
+        modes = np.array(without(plane, along))
+        if len(modes) < 2:
+            return []
+        places: list[np.ndarray] = []
+        ways = list(np.random.default_rng(9).standard_normal((_SIDES, len(modes))) @ modes)
+        while ways:
+            way = ways.pop()
+            place = self._at(z, plane, z + AROUND * way / np.linalg.norm(way), AROUND)
+            if place is None:
+                continue
+            halfway = self._at(z, plane, (z + place) / 2, AROUND / 2)
+            if halfway is None:
+                continue
+            passes = np.linalg.norm(2 * (halfway - z) - (place - z)) > _PASSES * AROUND
+            known = [z + sign * AROUND * along for sign in (1, -1)], places
+            if passes or any(np.linalg.norm(place - x) < _SAME * AROUND for x in sum(known, [])):
+                continue
+            _, J = self.curve.values(place)
+            sizes = np.linalg.svd(self.bordered(J, plane.T @ (plane @ (place - z)) / AROUND))[1]
+            if sizes[-1] < ALONE * sizes[0]:
+                return []
+            places.append(place)
+            ways.append(z - place)
+        return places
+
+    def _at(
+        self, z: np.ndarray, plane: np.ndarray, guess: np.ndarray, radius: float
+    ) -> np.ndarray | None:
+        """Return a place of the curve at a distance from z within a plane, None if none is met."""
+
+        def step(place: np.ndarray) -> np.ndarray | None:
+            # What is left across a flat direction would pass for stiffness along it.
+            F, J = self.curve.values(place := self._settled(place))
+            out = plane.T @ (plane @ (place - z))
+            length = np.linalg.norm(out)
+            if not (length and np.all(np.isfinite(F)) and np.all(np.isfinite(J))):
+                return None
+            move = self.solved(J, out / length, -np.append(F, length - radius), least=True)
+            if move is None:
+                return None
+            return place + move * min(1.0, radius / max(float(np.linalg.norm(move)), 1e-300))
+
+        def near(_: np.ndarray, move: np.ndarray) -> bool:
+            return bool(np.abs(move).max() < _NEAR * radius)
+
+        place, _, ending = iterated(guess, step, near, most=_STEPS)
+        if ending is not Ending.BALANCED:
+            return None
+        place = self._settled(place)
+        there = abs(np.linalg.norm(plane @ (place - z)) - radius) < _SAME * radius
+        return place if there and self.on_curve(place) else None
