@@ -173,6 +173,7 @@ GLOSSARY = {
     "given": "arguments of a question, instead of those in the file",
     "text": "an expression as it is typed",
     "changes": "other values as text, by name",
+    "rows": "how starts of arrays follow from the number of a row",
     "declared": "what the names of a file stand for",
     # answers
     "view": "the kind of a picture",

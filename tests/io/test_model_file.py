@@ -204,6 +204,31 @@ expr = "x - b"
     assert st.load(st.save(st.Model(model.system, params={"m": 8.0}))).params == {"m": 8.0}
 
 
+def test_rows_that_start_by_parameters_follow_them():
+    model = st.load("""
+coordinates = ["r[3,2]"]
+[parameters]
+h = "2 cm"
+[[each]]
+kind = "kinetic"
+rows = 3
+expression = "h*(r[i,0]'^2 + r[i,1]'^2)/2"
+[start]
+r = [[1, 2], [3, 4], [5, 6]]
+"r[i,1]" = "h*i"
+"r[i,0]'" = "h"
+[simulate]
+span = [0, 1]
+""")
+    other = model.changed({"h": "3 cm", "r[0,0]": "7 m"})
+    first, given = other.ask("simulate"), model.ask("simulate", params={"h": 0.03})
+    np.testing.assert_allclose(first["r"][0], [[7, 0], [3, 0.03], [5, 0.06]], rtol=1e-15)
+    np.testing.assert_allclose(first["r.dot"][0], [[0.03, 0]] * 3, rtol=1e-15)
+    np.testing.assert_allclose(given["r"][0], [[1, 0], [3, 0.03], [5, 0.06]], rtol=1e-15)
+    with pytest.raises(st.StatementError, match=r"'r\[3,0\]' is not a parameter"):
+        model.changed({"r[3,0]": "1"})
+
+
 def test_a_rope_of_a_file_moves_as_that_of_python():
     r = st.coordinates("r", shape=(5, 2))
     m, k = st.parameters(m=0.1, k=200.0)

@@ -70,6 +70,15 @@ def _law(model: Model, what: str, course: Any, known: set[str]) -> Any:
     return renamed(course, {s: sp.Float(value) for s, value in given.items()})
 
 
+def _start(model: Model, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the start, rows of arrays under the parameters that are given."""
+    given = arguments.get("params")
+    if not model.rows or not isinstance(given, Mapping):
+        return model.start
+    params = model.params | {str(k): v for k, v in given.items()}
+    return model.start | {k: v.values(params) for k, v in model.rows.items()}
+
+
 def rest_start(model: Model) -> dict[str, Any]:
     """Return the start without velocities: a guess of a state of rest."""
     rates = (".dot", ".omega")
@@ -198,7 +207,7 @@ def _simulate(model: Model, arguments: dict[str, Any]) -> Any:
 
     touching = touches(model.system)
     method = _integrator(arguments.pop("method", None), arguments.pop("step", None), touching)
-    known = {"start": model.start, "method": method, **values(model), **arguments}
+    known = {"start": _start(model, arguments), "method": method, **values(model), **arguments}
     watched = {p.name for p in parameters_of(arguments.get("events", ()))}
     # Of parameters that only events have, the file knows the values too.
     more = {k: v for k, v in model.params.items() if k in watched}

@@ -20,6 +20,7 @@ from stationary.io.reader import Reader
 from stationary.io.results import is_result_file, load_result
 from stationary.io.robots import is_robot, load_robot
 from stationary.io.source import TYPED, FileError, Source
+from stationary.io.start import Rows, is_entry
 from stationary.io.start import start as start_of
 from stationary.io.toml import LARGEST_FILE, Document, Place, read
 from stationary.model.arrays import Array
@@ -62,6 +63,8 @@ class Model(AbstractTravels):
         What was stated by densities of fields; `system` is it, discretized.
     declared : dict
         What every name of the file stands for in its expressions.
+    rows : dict
+        How the starts of arrays follow from parameters, by name.
 
     Examples
     --------
@@ -92,6 +95,7 @@ class Model(AbstractTravels):
     about: str = ""
     continuum: Continuum | None = None
     declared: dict[str, Any] = field(default_factory=dict)
+    rows: dict[str, Rows] = field(default_factory=dict)
 
     def __post_init__(self):
         for word in ("start", "params", "inputs", "questions"):
@@ -194,7 +198,7 @@ class Model(AbstractTravels):
         changes : dict of str to str
             Values as text, by name: ``{"m": "200 g", "theta'": "1", "F": "sin(t)"}``.
         """
-        params, inputs, start = dict(self.params), dict(self.inputs), dict(self.start)
+        params, inputs, start = dict(self.params), dict(self.inputs), {}
         names, units = self._names(), self.units
         for name, text in changes.items():
             given = _typed(text, f"{name}=", names)
@@ -202,20 +206,23 @@ class Model(AbstractTravels):
             meant = names.symbols.get(key.removesuffix(".dot"))
             if isinstance(meant, Parameter) and key == name:
                 value = params[name] = given.number(("value",), f"parameter '{name}'")
-            elif isinstance(meant, Coordinate):
+            elif isinstance(meant, Coordinate) or is_entry(given, key.removesuffix(".dot")):
                 value = start[key] = given.number(("value",), f"the start of '{key}'")
             elif isinstance(meant, Input) and key == name:
                 value = inputs[name] = given.expression(("value",), f"the course of '{name}'")
             else:
                 known = [n for n, s in names.symbols.items()
                          if isinstance(s, (Parameter, Input, Coordinate))]  # fmt: skip
+                known += [f"{a.name}[{','.join('0' * len(a.base))}]" for a in names.arrays.values()]
                 given.document.complain_of_key(
                     ("value",), f"'{name}' is not a parameter, an input or a coordinate.",
                     f"Known: {', '.join(known)}.",
                     did_you_mean(name, known).strip() or "Name one of these.",
                 )  # fmt: skip
             units = unit_checks.check_typed(given, key, value, units, self.system)
-        return replace(self, params=params, inputs=inputs, start=start, units=units)
+        rows = {k: v for k, v in self.rows.items() if k not in start}
+        start = self.start | {k: v.values(params) for k, v in rows.items()} | start
+        return replace(self, params=params, inputs=inputs, start=start, units=units, rows=rows)
 
     def _names(self) -> AbstractNames:
         """Return what names stand for: as declared, or what the system holds."""
@@ -393,7 +400,8 @@ def _model(reader: Reader) -> Model:
         raise
     except (StatementError, RecursionError) as error:
         _refuse(reader, error)
-    start = start_of(reader, ("start",))
+    rows: dict[str, Rows] = {}
+    start = start_of(reader, ("start",), rows)
     units = {**unit_checks.units_of_start(reader), **units}
     units |= unit_checks.inferred(units, system.constraints) if units else {}
     questions_asked = {
@@ -415,7 +423,8 @@ def _model(reader: Reader) -> Model:
     needed = (*system.parameters, *(s for s in laws if isinstance(s, Parameter)))
     used = {p.name: p.default for p in needed if p.default is not None}
     declared = {**reader.names.symbols, **reader.names.arrays}
-    return Model(system, start, used, courses, questions_asked, units, about, continuum, declared)
+    return Model(system, start, used, courses, questions_asked, units, about, continuum, declared,
+                 rows)  # fmt: skip
 
 
 def _check_top(reader: Reader) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
 import numpy as np
+import sympy as sp
 
 from stationary.derive.from_sympy import Translator
 from stationary.errors import did_you_mean
@@ -19,10 +21,33 @@ from stationary.model.arrays import Array
 from stationary.model.contents import contents
 from stationary.model.fields import Field
 
+#: The number of a row, from 0.
+ROW = symbols.Parameter("i")
 
-def start(reader: Reader, path: Path) -> dict[str, Any]:
-    """Read values of coordinates and velocities, by name."""
+
+@dataclass(frozen=True)
+class Rows:
+    """The start of an array as the file writes it: columns that follow from the number of a row."""
+
+    first: np.ndarray
+    columns: tuple[tuple[tuple[int, ...], sp.Expr], ...] = ()
+
+    def values(self, params: Mapping[str, float]) -> np.ndarray:
+        """Return the array under values of parameters, by name."""
+        whole = np.array(self.first)
+        counted = ca.DM(np.arange(len(whole), dtype=float))
+        for axes, e in self.columns:
+            own = {s: params.get(s.name, s.default) for s in contents(e).order if s != ROW}
+            column = Translator({**own, ROW: counted})(e)
+            values = np.broadcast_to(np.ravel(np.asarray(column)), whole.shape[:1])
+            whole[(slice(None), *axes)] = values
+        return whole
+
+
+def start(reader: Reader, path: Path, rows: dict[str, Rows] | None = None) -> dict[str, Any]:
+    """Read values of coordinates and velocities, by name; keep how those of rows are written."""
     state: dict[str, Any] = {}
+    written: dict[str, Rows] = {} if rows is None else rows
     for key in reader.table(path):
         place = (*path, key)
         inner = reader.at(place)
@@ -33,15 +58,20 @@ def start(reader: Reader, path: Path) -> dict[str, Any]:
                 state[f"{key}.{suffix}"] = _state(reader, (*place, suffix), f"{key}.{suffix}")
             continue
         name = coordinate_of(key)
-        rows = re.fullmatch(r"(\w+)\[i(?:,(\d{1,8}))?\](\.dot)?", name.replace(" ", ""))
-        if rows and rows[1] in reader.names.arrays:
-            _state_of_rows(reader, place, state, rows)
+        row = re.fullmatch(r"(\w+)\[i(?:,(\d{1,8}))?\](\.dot)?", name.replace(" ", ""))
+        if row and row[1] in reader.names.arrays:
+            name = row[1] + (row[3] or "")
+            axes, e = _column(reader, place, row)
+            empty = np.zeros(reader.names.arrays[row[1]].base)
+            known = written.get(name, Rows(np.array(state.get(name, empty), dtype=float)))
+            written[name] = replace(known, columns=(*known.columns, (axes, e)))
+            state[name] = written[name].values({})
             continue
         state[name] = _state(reader, place, name)
     return {_key(reader, name): value for name, value in state.items()}
 
 
-def _state_of_rows(reader: Reader, path: Path, state: dict[str, Any], rows: re.Match) -> None:
+def _column(reader: Reader, path: Path, rows: re.Match) -> tuple[tuple[int, ...], sp.Expr]:
     """Read the start of every row of an array, as in "r[i,0]" = "0.02*i"."""
     array = reader.names.arrays[rows[1]]
     axes = () if rows[2] is None else (int(rows[2]),)
@@ -50,24 +80,17 @@ def _state_of_rows(reader: Reader, path: Path, state: dict[str, Any], rows: re.M
             path, f"'{rows[0]}' is no column of '{rows[1]}'.", f"Its shape is {array.base}.",
             f"Write {rows[1]}[i{',0' * (len(array.base) - 1)}].",
         )  # fmt: skip
-    row = symbols.Parameter("i")
-    names = replace(reader.names, symbols={**reader.names.symbols, "i": row})
+    names = replace(reader.names, symbols={**reader.names.symbols, "i": ROW})
     e = reader.expression(path, f"the start of '{rows[0]}'", names, velocities=False, inputs=False)
     moving = [s for s in contents(e).order if not isinstance(s, symbols.Parameter)]
-    valueless = [s for s in contents(e).order if s != row and getattr(s, "default", 0) is None]
+    valueless = [s for s in contents(e).order if s != ROW and getattr(s, "default", 0) is None]
     if moving or valueless:
         reader.document.complain(
             path, f"the start of '{rows[0]}' is no number.",
             f"Found '{(moving or valueless)[0]}' in it; expected i and parameters with values.",
             "Write it in terms of i, the number of the row from 0.",
         )  # fmt: skip
-    known: dict[Any, Any] = {s: s.default for s in contents(e).order if s != row}
-    counted = np.arange(array.base[0], dtype=float)
-    values = Translator({**known, row: ca.DM(counted)})(e)
-    name = rows[1] + (rows[3] or "")
-    whole = np.array(state.get(name, np.zeros(array.base)))
-    whole[(slice(None), *axes)] = np.broadcast_to(np.ravel(np.asarray(values)), array.base[:1])
-    state[name] = whole
+    return axes, e
 
 
 def _key(reader: Reader, name: str) -> Any:
@@ -94,7 +117,7 @@ def _state(reader: Reader, path: Path, name: str) -> Any:
             )  # fmt: skip
         return np.broadcast_to(values, array.base)
     known = [n for n, s in reader.names.symbols.items() if isinstance(s, symbols.Coordinate)]
-    if stem not in known and not _is_entry(reader, stem):
+    if stem not in known and not is_entry(reader, stem):
         known += reader.names.arrays
         reader.document.complain_of_key(
             path, f"'{stem}' is not a coordinate.", f"Coordinates: {', '.join(known)}.",
@@ -103,7 +126,7 @@ def _state(reader: Reader, path: Path, name: str) -> Any:
     return reader.number(path, f"the start of '{name}'")
 
 
-def _is_entry(reader: Reader, name: str) -> bool:
+def is_entry(reader: Reader, name: str) -> bool:
     """Tell whether this names an entry of an array, such as r[0,1]."""
     match = re.fullmatch(r"(\w+)\[([\d,\s]{1,40})\]", name)
     array: Array | None = reader.names.arrays.get(match[1]) if match else None
