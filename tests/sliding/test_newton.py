@@ -310,3 +310,44 @@ def test_drag_takes_nothing_of_what_friction_holds(power, long, force):
     step = st.newton(block)
     assert step.status == "sticks" and not np.any(step.v)
     np.testing.assert_allclose(step.forces["dry"] / force, [-0.3, 0.2], rtol=1e-9)
+
+
+# -- forces that turn with the motion --------------------------------------------------------------
+
+UNITS = [(1.0, 1.0), (1e-9, 1e9), (1e9, 1e-9), (1e9, 1e9)]
+
+
+@pytest.mark.parametrize("length, force", UNITS)
+def test_a_charge_that_is_pulled_over_a_rough_table_drifts_in_every_unit(length, force):
+    # Friction takes half of the pull along the way; the field takes the rest of it, across.
+    field = 2 * force / length
+    pull = (force + field * y.dot, -field * x.dot)
+    charge = st.System(
+        loads=[st.Load(pull, on=(x, y))], friction=[st.Friction(force / 2, on=(x, y))]
+    )
+    step = st.newton(charge)
+    across = np.sqrt(0.75) / 2 * length
+    assert (step[x.dot], step[y.dot]) == pytest.approx((across / 2, -across * np.sqrt(0.75)))
+
+
+@pytest.mark.parametrize("length, force", UNITS)
+def test_angles_that_only_turning_forces_hold_are_found_in_every_unit(length, force):
+    # f₁ − k b' = f₂ + k a' = μ l: friction says nothing about the difference of both.
+    a, b = st.coordinates("a b")
+    k = force * length
+    system = st.System(
+        loads=[st.Load((3 * k - k * b.dot, 1 * k + k * a.dot), on=(a, b))],
+        friction=[st.Friction(0.5 * force, on=length * (a + b))],
+    )
+    step = st.newton(system)
+    assert (step[a.dot], step[b.dot]) == pytest.approx((-0.5, 2.5), rel=1e-9)
+    assert step.unique
+
+
+@pytest.mark.parametrize("length, force", UNITS)
+def test_a_hand_turns_a_pinned_rod_in_every_unit(length, force):
+    tip = (x - length * st.cos(phi), y - length * st.sin(phi))
+    table = st.Friction(force, on=(length * st.cos(phi), length * st.sin(phi)))
+    rod = st.System(friction=[table], constraints=[*tip, x - length * (0.5 - st.t)])
+    step = st.newton(rod, at={x: 0.5 * length, y: np.sqrt(0.75) * length, phi: np.pi / 3})
+    assert step[phi.dot] == pytest.approx(1 / np.sqrt(0.75), rel=1e-9)

@@ -82,7 +82,7 @@ def judged(problem: Problem, *, slow: bool = False, speed: float | None = None) 
     `speed` that is known.
     """
     if not problem.even:
-        return _in_units_of(problem, judged(problem.in_own_units(), slow=slow, speed=speed))
+        return in_units_of(problem, judged(problem.in_own_units(), slow=slow, speed=speed))
     K, n = problem.terms, problem.n
     force, speed = problem.force, speed or problem.imposed
     size = problem.size * speed**problem.power / force
@@ -150,7 +150,7 @@ def judged(problem: Problem, *, slow: bool = False, speed: float | None = None) 
     return Outcome(solution.word, Answer(problem, v, y, lam, mu, stuck, working, "Clarabel"))
 
 
-def _in_units_of(problem: Problem, outcome: Outcome) -> Outcome:
+def in_units_of(problem: Problem, outcome: Outcome) -> Outcome:
     """Return what was found in own units as it was asked for."""
     answer, ray, rows = outcome.answer, outcome.ray, outcome.rows
     return replace(

@@ -218,8 +218,9 @@ def free_directions(answer: Answer, slope: Any = None) -> np.ndarray:
     weight = np.sqrt(np.maximum(weight, 0.0))[term]
     felt = [answer.damping[2]] if answer.damping else []
     felt += [] if slope is None else [slope]
-    share = answer.speed / problem.force
-    felt = [(x.toarray() if problem.dense else x) * share for x in felt]
+    # A moment over its lever is a force.
+    arms = answer.speed / problem.force / problem.levers
+    felt = [by_rows(arms, x.toarray() if problem.dense else x) for x in felt]
     shared = problem.sums(by_rows(along, B))[term]
     rows = stacked(by_rows(weight, B - by_rows(along, shared)), A, G[active], *felt)
     reach = _squares(stacked(by_rows(weight, B), A, G[active], *felt))

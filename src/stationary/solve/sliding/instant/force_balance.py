@@ -23,7 +23,7 @@ from stationary.model.system import System
 from stationary.result.step import Step
 from stationary.solve.arguments import as_time, quiet
 from stationary.solve.gate.claims import passed
-from stationary.solve.sliding.convex.judge import Outcome
+from stationary.solve.sliding.convex.judge import Outcome, in_units_of
 from stationary.solve.sliding.coulomb.modes import compared
 from stationary.solve.sliding.instant.law import Law
 from stationary.solve.sliding.instant.least_power import asked
@@ -34,6 +34,8 @@ from stationary.solve.sliding.telling.step import failure, step_of
 _BEYOND = 1e7
 # How small the props become, as shares of the forces and speeds at work.
 _PROPS = tuple(10.0 ** (-k / 2) for k in range(15))
+# Where the balance is lost between two of them it is followed through others, as near as this.
+_CLOSER = 1.5
 # What grows by this much while the props fall to a third has no limit.
 _GROWS = 1.25
 # A proof may be off by this share.
@@ -98,7 +100,8 @@ def newton(
             "stiffness must be positive.", f"Found {stiffness}.", "Give a large number."
         )
     law = Law(question, place, stiffness)
-    outcome, size = _balanced(law, v)
+    outcome, size = _balanced(law, v * place.problem.levers)
+    outcome = in_units_of(place.problem, outcome)
     if outcome.answer is not None:
         outcome = compared(question, place, outcome)
     pressed = replace(place, problem=replace(place.problem, size=size))
@@ -134,9 +137,11 @@ def _balanced(law: Law, v: np.ndarray) -> tuple[Outcome, np.ndarray]:
     conflict = _conflict(law)
     if conflict is not None:
         return conflict, nothing
-    answer = _within(law, law.solve(v))
-    if answer is not None:
-        return Outcome("moves", answer), answer.problem.size
+    for law.speed in law.speeds:
+        answer = _within(law, law.solve(v))
+        if answer is not None:
+            return Outcome("moves", answer), answer.problem.size
+    law.speed = law.speeds[0]
     path = _followed(law, v)
     for start in (*path[-1:], *(mode() for mode in _modes(law))):
         unknowns = law.sharpest(start, near=True)
@@ -195,7 +200,7 @@ _Proof = tuple[Outcome, np.ndarray]
 
 
 def _prop(law: Law, share: float) -> None:
-    law.drag = share * law.light / law.speed * law.problem.levers**2
+    law.drag = share * law.light / law.speed
     law.give = min(share, 1.0) * law.speed / law.strongest
 
 
@@ -205,13 +210,19 @@ def _followed(law: Law, v: np.ndarray) -> list[np.ndarray]:
     z, path = law.begin(v), []
     # Where imposed motions meet strong drag, the prop is as strong at first.
     more = np.arange(round(2 * np.log10(law.strongest / law.light)), 0, -1)
-    for share in (*10.0 ** (more / 2), *_PROPS):
+    ahead, before = [*10.0 ** (more / 2), *_PROPS][::-1], np.inf
+    while ahead:
+        share = ahead[-1]
         _prop(law, share)
         eps = min(share, 1.0) * law.speed
-        z, left = law.round(z, eps)
+        there, left = law.round(z, eps)
         # Steep corners amplify rounding; what the end of the path is good for is proved there.
         if left > 1e-6:
-            break
+            if not path or before < _CLOSER * share:
+                break
+            ahead.append(float(np.sqrt(before * share)))
+            continue
+        z, before = there, ahead.pop()
         law.measure(z, eps)
         path.append(law.sharpened(z, eps))
     _prop(law, 0.0)
@@ -237,7 +248,7 @@ def _proof(law: Law, path: list[np.ndarray]) -> _Proof | None:
     """Tell what grew without end, and prove that it does."""
     if len(path) < 3:
         return None
-    speeds = [largest(end[: law.n] * law.problem.levers) for end in path[-3:]]
+    speeds = [largest(end[: law.n]) for end in path[-3:]]
     forces = [largest(end[law.n :]) for end in path[-3:]]
     grown, proof = path[-1] - path[-2], None
     if _grows(forces) and forces[-1] > 30 * law.strongest:
@@ -255,8 +266,7 @@ def _runs(law: Law, v: np.ndarray, end: np.ndarray) -> _Proof | None:
     """Prove that nothing holds it along the direction in which it grew."""
     p = law.problem
     mu = end[len(end) - law.gaps :]
-    # What rubs or is tied to it has a speed of one at most.
-    ray = v / (largest(v * p.levers) or 1.0)
+    ray = v / (largest(v) or 1.0)
     held, reach = law.A if law.stiffness is None else law.A[:0], np.abs(law.G) @ np.abs(ray)
     # What slips by next to nothing does not slip along the ray itself.
     slipless = (p.speeds(law.B @ ray) <= 1e-5)[p.term]
@@ -264,10 +274,11 @@ def _runs(law: Law, v: np.ndarray, end: np.ndarray) -> _Proof | None:
     if len(held):
         ray = ray - np.linalg.lstsq(held, held @ ray, rcond=1e-12)[0]
     size, _ = law.sizes(mu)
-    slip = size * p.speeds(law.B @ ray)
+    speeds = p.speeds(law.B @ ray)
     # Drag would hold it at some speed.
-    if np.any(slip[p.power > 0] > _PROVED * p.force):
+    if np.any(speeds[(p.power > 0) & (size > 0)] > _PROVED):
         return None
+    slip = np.where(p.power == 0, size * speeds, 0.0)
     given = float(law.force(end[: law.n])[0] @ ray)
     if given < slip.sum() - _PROVED * p.force or np.any(law.G @ ray < -_PROVED * reach):
         return None
@@ -283,7 +294,7 @@ def _locked(law: Law, grown: np.ndarray) -> _Proof | None:
     size, _ = law.sizes(mu)
     size[law.pressed < 0] = 0.0
     rows, forces = np.vstack([law.A, law.G, law.B]), np.concatenate([lam, mu, -y])
-    left, pulls = (x.T @ z / p.levers for x, z in ((rows, forces), (abs(rows), abs(forces))))
+    left, pulls = (x.T @ z for x, z in ((rows, forces), (abs(rows), abs(forces))))
     outside = (p.speeds(y) - size).max(initial=0.0)
     work = lam @ p.b + mu @ p.g - y @ p.c
     off = largest(left) / (largest(pulls) or 1.0)

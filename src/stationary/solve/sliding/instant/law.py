@@ -15,7 +15,7 @@ from scipy.sparse.linalg import splu
 
 from stationary.solve.linear import dense
 from stationary.solve.newton import iterated, shortened
-from stationary.solve.sliding.problem.numbers import Answer, largest
+from stationary.solve.sliding.problem.numbers import Answer, by_columns, by_rows, largest
 from stationary.solve.sliding.problem.question import Place, Question
 
 _MOST_STEPS, _FEW_STEPS = 100, 20
@@ -37,25 +37,24 @@ Residual = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 class Law:
     """Balance, constraints and laws of friction at one configuration.
 
-    Two props may hold it up: `drag` resists every velocity, and `give` lets what holds yield to
-    what it carries.
+    Velocities are those of what rubs, and constraints of the size one. Two props may hold it up:
+    `drag` resists every velocity, and `give` lets what holds yield to what it carries.
     """
 
     def __init__(self, question: Question, place: Place, stiffness: float | None):
         self.question, self.place, self.stiffness = question, place, stiffness
-        problem = place.problem
-        self.problem = problem
+        self.problem = problem = place.problem.in_own_units()
         self.B, self.A, self.G = map(dense, (problem.B, problem.A, problem.G))
         self.n, self.rows, self.gaps = problem.n, len(problem.b), len(problem.g)
         self.pressed = question.pressed(place)
         self.left = np.inf
-        self.drag: np.ndarray | float = 0.0
-        self.give = 0.0
-        self.speed = problem.imposed
+        self.drag, self.give = 0.0, 0.0
+        #: The speeds at which to look, the likeliest first.
+        self.speeds = [s for s in (problem.given, self._turned()) if s] or [1.0]
+        self.speed = self.speeds[0]
         self.strength = self.strongest = self._strongest()
         dry = problem.size[(problem.power == 0) & (self.pressed == -1)]
-        pushed = largest(problem.f / problem.levers)
-        self.light = max(dry.max(initial=0.0), pushed) or self.strongest
+        self.light = max(dry.max(initial=0.0), largest(problem.f)) or self.strongest
 
     def _carried(self) -> np.ndarray:
         """Return the smallest velocity that does what is imposed."""
@@ -66,24 +65,29 @@ class Law:
             return np.zeros(self.n)
         return np.linalg.lstsq(rows, -rates, rcond=1e-12)[0]
 
+    def _turned(self) -> float:
+        """Return the speed at which forces that turn with the motion are as large as all others."""
+        slope = abs(self.force(np.zeros(self.n))[1]).max() if self.n else 0.0
+        return self.problem.force / slope if slope else 0.0
+
     def _strongest(self) -> float:
         """Return how strong forces are where all move as imposed."""
         p, v = self.problem, self._carried()
         grows = p.power > 0
         size = p.size[grows] * p.speeds(self.B @ v + p.c)[grows] ** p.power[grows]
-        return max(p.force, size.max(initial=0.0), largest(self.force(v)[0] / p.levers))
+        return max(p.force, size.max(initial=0.0), largest(self.force(v)[0]))
 
     def measure(self, z: np.ndarray, eps: float) -> None:
         """Measure forces by the strongest of those at v, λ and μ."""
         v, lam, mu = np.split(z, [self.n, self.n + self.rows])
-        levers = self.problem.levers
-        forces = (self.force(v)[0] / levers, self.rounded(v, mu, eps)[0], lam, mu)
+        forces = (self.force(v)[0], self.rounded(v, mu, eps)[0], lam, mu)
         self.strength = max(self.light, *map(largest, forces))
 
     def force(self, v: np.ndarray) -> tuple[np.ndarray, Any]:
         """Return all forces but those of friction terms and of what holds, and their slope."""
-        force, slope = self.question.evaluate("forces", self.place, v)
-        return force, slope
+        units = 1 / self.place.problem.levers
+        force, slope = self.question.evaluate("forces", self.place, v * units)
+        return force * units, by_rows(units, by_columns(slope, units))
 
     # -- the law of friction ----------------------------------------------------------------------
 
@@ -112,9 +116,11 @@ class Law:
         return size[p.term] * unit, by_v, by_mu
 
     @property
-    def soft(self) -> float:
+    def soft(self) -> np.ndarray:
         """How far constraints yield to the forces in them."""
-        return self.give if self.stiffness is None else 1 / self.stiffness
+        if self.stiffness is None:
+            return np.full(self.rows, self.give)
+        return 1 / self.stiffness / self.place.problem.row_sizes**2
 
     # -- rounded corners: unknowns v, λ, μ --------------------------------------------------------
 
@@ -142,11 +148,11 @@ class Law:
         J[:n, :n] = (slope.toarray() - self.drag * np.eye(n) - self.B.T @ by_v) / F
         J[:n, n:m] = self.A.T / F
         J[:n, m:] = (self.G.T - self.B.T @ by_mu) / F
-        J[n:m, :n], J[n:m, n:m] = self.A / self.speed, np.eye(self.rows) * self.soft / self.speed
+        J[n:m, :n], J[n:m, n:m] = self.A / self.speed, np.diag(self.soft) / self.speed
         opens = (1 - rate / root) / self.speed
         J[m:, :n] = opens[:, None] * self.G
         J[m:, m:] = np.diag((1 - press / root) / F + opens * self.give)
-        return self._by_levers(residual, J, share)
+        return residual, J, share
 
     def _pulls(
         self, v: np.ndarray, force: np.ndarray, y: np.ndarray, lam: np.ndarray, mu: np.ndarray
@@ -230,7 +236,7 @@ class Law:
         J[a:b, :n], J[a:b, a:b], J[a:b, c:] = ways / F, own / F, by_press / F
         held = self.soft * lam + self.A @ v + p.b
         J[b:c, :n] = self.A / self.speed
-        J[b:c, b:c] = np.eye(rows) * self.soft / self.speed
+        J[b:c, b:c] = np.diag(self.soft) / self.speed
         rate = self.G @ v + p.g + self.give * mu
         push = F / self.speed
         closed = mu - push * rate > 0
@@ -243,12 +249,7 @@ class Law:
             self._pulls(v, force, y, lam, mu) / F, works / F, self._holds(v, lam) / self.speed,
             np.where(closed, opens, np.abs(mu) / F),
         ])  # fmt: skip
-        return self._by_levers(residual, J, share)
-
-    def _by_levers(self, residual: np.ndarray, J: np.ndarray, share: np.ndarray):
-        """Measure moments by the forces that they are at their levers."""
-        size = np.append(self.problem.levers, np.ones(len(residual) - self.n))
-        return residual / size, J / size[:, None], share / size
+        return residual, J, share
 
     def _sharp_law(self, v: np.ndarray, y: np.ndarray, mu: np.ndarray, scale: np.ndarray):
         """Return what is left of the law of friction, what adds up in it, and its slopes.
@@ -358,8 +359,8 @@ class Law:
         dry = (p.power == 0)[p.term]
         y, mu = np.where(dry, rest.y, 0.0), rest.mu.copy()
         left = p.f - self.B.T @ y + self.A.T @ rest.lam + self.G.T @ mu
-        holds = np.vstack([self.B[dry], -self.A, -self.G[works]]) / p.levers
-        more = np.linalg.lstsq(holds.T, left / p.levers, rcond=1e-12)[0]
+        holds = np.vstack([self.B[dry], -self.A, -self.G[works]])
+        more = np.linalg.lstsq(holds.T, left, rcond=1e-12)[0]
         y[dry] += more[: dry.sum()]
         mu[works] += more[dry.sum() + self.rows :]
         return replace(rest, y=y, lam=rest.lam + more[dry.sum() :][: self.rows], mu=mu)

@@ -258,10 +258,15 @@ class Problem:
         force = max(self.size[limits].max(initial=0.0), largest(self.f / self.levers))
         return force or float(self.size[self.power > 0].max(initial=0.0)) or 1.0
 
-    @cached_property
+    @property
     def imposed(self) -> float:
-        """The size of the velocities that are imposed, or that forces have against drag."""
-        return max(map(largest, (self.b, self.c, self.g))) or self.dragged(self.force) or 1.0
+        """The size of the velocities at work; one where nothing tells it."""
+        return self.given or 1.0
+
+    @cached_property
+    def given(self) -> float:
+        """The size of the velocities that are imposed or that drag gives forces; zero if none."""
+        return max(map(largest, (self.b, self.c, self.g))) or self.dragged(self.force)
 
     def dragged(self, force: float) -> float:
         """Return the speed at which drag or damping takes a force; zero where neither does."""
