@@ -510,3 +510,23 @@ def test_a_law_says_nothing_of_sizes_beyond_its_switch(method, width):
     assert motion.method == type(method).__name__
     assert motion[x][-1] == pytest.approx(7.5, abs=1e-8)
     assert motion[x.dot][-1] == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "turned, energy",
+    [
+        (st.atan2(st.sin(x), st.cos(x)), lambda a: (np.mod(a + np.pi, 2 * np.pi) - np.pi) ** 2 / 2),
+        (
+            st.asin(st.sin(x)),
+            lambda a: np.where(np.cos(a) > 0, 1, -1) * np.arcsin(np.sin(a)) ** 2 / 2
+            + np.where(np.cos(a) > 0, 0, np.pi**2 / 4),
+        ),
+    ],
+)  # fmt: skip
+def test_an_angle_that_comes_round_pulls_back_from_the_other_side(turned, energy):
+    # A series goes on beyond as if the force did not jump or turn there.
+    servo = st.System(kinetic=x.dot**2 / 2, loads=[st.Load(-3 * turned, on=x)])
+    motion = st.simulate(servo, span=(0, 4), start={x: 1.0, x.dot: 7.0}, points=101)
+    kept = motion[x.dot] ** 2 / 2 + 3 * energy(motion[x])
+    assert motion[x][-1] > 4 * np.pi
+    assert abs(kept - kept[0]).max() < 1e-7 * kept[0]

@@ -34,7 +34,7 @@ _FLAT = {
 _STEEP = {
     ca.OP_SQRT: 0.0, ca.OP_LOG: 0.0, ca.OP_POW: 0.0, ca.OP_CONSTPOW: 0.0, ca.OP_DIV: 0.0,
     ca.OP_INV: 0.0, ca.OP_HYPOT: 0.0, ca.OP_ATAN2: 0.0, ca.OP_ATAN: 1.0, ca.OP_ASINH: 1.0,
-    ca.OP_LOG1P: 1.0,
+    ca.OP_LOG1P: 1.0, ca.OP_ASIN: 0.0, ca.OP_ACOS: 0.0,
 }  # fmt: skip
 
 # Powers beyond this one are as flat near zero as an exponential.
@@ -278,18 +278,15 @@ def _arguments(stated: ca.Function, symbols: tuple[Any, ...]) -> tuple[list[Any]
         moving, parts = any(moves[i] for i in read), frozenset().union(*(made_of[i] for i in read))
         which = _argument(op, [moves[i] for i in read])
         if moving and which is not None:
-            sharp = op in _FLAT or op in _STEEP
+            sharp, before = op in _FLAT or op in _STEEP, len(listed)
             if op in (ca.OP_POW, ca.OP_CONSTPOW) and _high(inside[1]):
                 # A high power is the exponential of a logarithm.
                 listed.append((inside[1] * ca.log(ca.fabs(inside[0]) + _TINY), ca.OP_EXP))
                 sharp = True
             else:
-                whole = inside[which]
-                if op in (ca.OP_HYPOT, ca.OP_ATAN2):
-                    whole = inside[0] ** 2 + inside[1] ** 2
-                listed.append((whole, op))
+                listed += [(scale, op) for scale in _scales(op, inside, which)]
                 sharp = sharp and not (op in (ca.OP_POW, ca.OP_CONSTPOW) and _whole(inside[1]))
-            parts |= {len(listed) - 1}
+            parts |= set(range(before, len(listed)))
             if sharp:
                 wanted |= parts
         value, of = applied(op, inside), [orders[i] for i in read]
@@ -314,6 +311,17 @@ def _argument(op: int, moves: list[bool]) -> int | None:
     if op in (ca.OP_POW, ca.OP_CONSTPOW):
         return 0 if moves[0] else 1
     return 0 if op in _STEEP else None
+
+
+def _scales(op: int, inside: list[Any], which: int) -> list[Any]:
+    """Return what vanishes where a function is steep, or ends on one of its branches."""
+    if op in (ca.OP_HYPOT, ca.OP_ATAN2):
+        squares = inside[0] ** 2 + inside[1] ** 2
+        # An angle jumps where it comes round: a series goes on beyond as if it did not.
+        return [squares] if op == ca.OP_HYPOT else [squares, ca.sqrt(squares) + inside[1]]
+    if op in (ca.OP_ASIN, ca.OP_ACOS):
+        return [1 - inside[0] ** 2]
+    return [inside[which]]
 
 
 def _high(exponent: Any) -> bool:
