@@ -130,7 +130,8 @@ class AbstractCrossing(AbstractCorrector):
         ways = list(np.random.default_rng(9).standard_normal((_SIDES, len(modes))) @ modes)
         while ways:
             way = ways.pop()
-            place = self._at(z, plane, z + AROUND * way / np.linalg.norm(way), AROUND)
+            guess = self._nearest(z + AROUND * way / np.linalg.norm(way), modes)
+            place = self._at(z, plane, guess, AROUND)
             if place is None:
                 continue
             halfway = self._at(z, plane, (z + place) / 2, AROUND / 2)
@@ -147,6 +148,16 @@ class AbstractCrossing(AbstractCorrector):
             places.append(place)
             ways.append(z - place)
         return places
+
+    def _nearest(self, guess: np.ndarray, modes: np.ndarray) -> np.ndarray:
+        """Return a guess that balances as well as it can while its modes are held."""
+        others = null_rows(modes, 0.0, least=len(guess) - len(modes)).T
+        for _ in range(_LAST):
+            F, J = self.curve.values(guess)
+            if not (np.all(np.isfinite(F)) and np.all(np.isfinite(J))):
+                break
+            guess = guess - others @ np.linalg.lstsq(J @ others, F, rcond=ALONE)[0]
+        return guess
 
     def _at(
         self, z: np.ndarray, plane: np.ndarray, guess: np.ndarray, radius: float
