@@ -151,12 +151,12 @@ class AbstractCrossing(AbstractCorrector):
 
     def _nearest(self, guess: np.ndarray, modes: np.ndarray) -> np.ndarray:
         """Return a guess that balances as well as it can while its modes are held."""
-        others = null_rows(modes, 0.0, least=len(guess) - len(modes)).T
+        across = null_rows(modes, 0.0, least=len(guess) - len(modes)).T
         for _ in range(_LAST):
             F, J = self.curve.values(guess)
             if not (np.all(np.isfinite(F)) and np.all(np.isfinite(J))):
                 break
-            guess = guess - others @ np.linalg.lstsq(J @ others, F, rcond=ALONE)[0]
+            guess = guess - across @ np.linalg.lstsq(J @ across, F, rcond=ALONE)[0]
         return guess
 
     def _at(
