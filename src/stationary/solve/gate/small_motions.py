@@ -16,6 +16,7 @@ from stationary.result.modes import Modes
 from stationary.result.statespace import StateSpace
 from stationary.solve.gate.finding import Finding, measured
 from stationary.solve.inertia import EXAMINE_UP_TO, metric, sizes_of
+from stationary.solve.newton import Frame
 from stationary.solve.scales import tied_digits
 
 # The part of the forces that act on parts of a shape beside which those left over are small,
@@ -25,6 +26,10 @@ _RIGID = 1e-6
 # Last digits within which places and multipliers are known, and how often it is looked what these
 # make of the stiffness.
 _DIGITS, _SHAKEN = 16, 3
+
+# What next to nothing pulls is known to the digits of what pulls most, unless it is taken again
+# from what is left.
+_REFINED = 3
 
 # Sums that cancel to this part of their terms are zero.
 _ROUNDING = 1e-14
@@ -49,8 +54,7 @@ def modes_hold(modes: Modes, u: np.ndarray, lam: np.ndarray, rtol: float) -> lis
     own, shapes = sparse.diags(moves), modes.vectors / moves
     K, stiff, M, C = (own @ X @ own for X in (K, stiff, M, C))
     shaken = [own @ X @ own for X in changes_by_rounding(balance, at, lam, moves)]
-    steepest = (abs(A) @ own).max(axis=1).toarray().ravel() if balance.rows else np.ones(0)
-    A = sparse.diags(1 / np.where(steepest > 0, steepest, 1.0)) @ A @ own
+    A = Held(A, moves).rows
     left, allowed, off, size = [], [], [], []
     for square, phi in zip(modes.squares, shapes):
         push, inertia, parts = K @ phi, square * (M @ phi), stiff @ np.abs(phi)
@@ -107,6 +111,7 @@ def changes_by_rounding(
     """Return what last digits of places and multipliers make of the stiffness of constraints.
 
     What several rows, or the terms of one, add to it may cancel: no entry then shows its rounding.
+    Multipliers are known as well as the forces are that they balance.
     """
     if not len(lam):
         return []
@@ -114,11 +119,31 @@ def changes_by_rounding(
     rng, bend = np.random.default_rng(6), numeric(balance, "curvature")
     A, stated, changes = numeric(balance, "limits")(*at)[1], bend(*at, lam)[0], []
     digits = _DIGITS * tied_digits(A, np.spacing(np.abs(q)), moves)
+    A = sparse.csr_matrix(A)[: len(lam)]
+    forces, held = _DIGITS * np.spacing(abs(A).T @ np.abs(lam)), Held(A, moves)
     for _ in range(_SHAKEN):
         there = q + digits * rng.choice([-1.0, 1.0], len(q))
-        pulls = lam * (1 + _DIGITS * np.finfo(float).eps * rng.choice([-1.0, 1.0], len(lam)))
-        changes.append(bend(t, there, u, params, pulls)[0] - stated)
+        pulls = held.multipliers(forces * rng.choice([-1.0, 1.0], len(q)))
+        changes.append(bend(t, there, u, params, lam + pulls)[0] - stated)
     return changes
+
+
+class Held:
+    """Rows of constraints, each of size one in moves of coordinates that weigh alike."""
+
+    def __init__(self, A: Any, moves: np.ndarray):
+        A = sparse.csr_matrix(A @ sparse.diags(moves))
+        steepest = abs(A).max(axis=1).toarray().ravel() if A.shape[0] else np.ones(0)
+        self.moves, self.factors = moves, 1 / np.where(steepest > 0, steepest, 1.0)
+        self.rows = sparse.csr_matrix(sparse.diags(self.factors) @ A)
+        self._frame = Frame(self.rows, np.ones(len(moves)))
+
+    def multipliers(self, forces: np.ndarray) -> np.ndarray:
+        """Return the multipliers that balance forces best."""
+        forces, lam = self.moves * forces, np.zeros(len(self.factors))
+        for _ in range(_REFINED):
+            lam = lam + self._frame.multipliers(forces - self.rows.T @ lam)
+        return self.factors * lam
 
 
 def _beside(A, forces: np.ndarray) -> np.ndarray:

@@ -25,6 +25,7 @@ from stationary.solve.gate.constraints import constraints
 from stationary.solve.gate.finding import Finding, worst
 from stationary.solve.gate.slopes import require_slopes
 from stationary.solve.gate.small_motions import (
+    Held,
     changes_by_rounding,
     equal_moves,
     masses,
@@ -193,7 +194,12 @@ class _Problem:
         u, zero = search.inputs(q), np.zeros_like(q)
         graph = search.balance.graph
         A = search.limits(q, active)[1].tocsr()
-        self.lam = lam = search.full(search.first_multipliers(q, active), active)
+        M = numeric(graph, "dynamics")(search.t, q, zero, u, search.params)[0]
+        self.moves = moves = equal_moves(masses(graph, (search.t, q, search.params), M, A))
+        held = Held(A, moves)
+        # What rounding leaves out of balance is shared in the moves by which modes are measured.
+        lam = held.multipliers(search.forces(q)[0])
+        self.lam = lam = lam if np.isfinite(lam).all() else np.zeros(len(lam))
         stiffness, bent = search.tangent(q), search.curvature(q, lam)
         K = stiffness - bent
         # What rounds off: a constraint's force may cancel the stiffness to nothing.
@@ -211,11 +217,9 @@ class _Problem:
                 f"{abs(K).max():.3g}.",
                 "Use st.linearize, which finds flutter as well.",
             )
-        M = numeric(graph, "dynamics")(search.t, q, zero, u, search.params)[0]
         C = numeric(search.balance, "damping")(search.t, q, u, search.params)[0]
         self.turns = share_of(C - C.T, C) > _TINY
         self.damped = share_of(C + C.T, C) > _TINY
-        self.moves = moves = equal_moves(masses(graph, (search.t, q, search.params), M, A))
         own = sparse.diags(moves)
         self.K, self.M, self.C, self.parts = (
             sparse.csc_matrix(own @ X @ own)
@@ -223,9 +227,7 @@ class _Problem:
         )
         changes = changes_by_rounding(search.balance, (search.t, q, u, search.params), lam, moves)
         self.shaken = [sparse.csc_matrix(own @ X @ own) for X in changes]
-        steepest = (abs(A) @ own).max(axis=1).toarray().ravel() if len(active) else np.ones(0)
-        over = sparse.diags(1 / np.where(steepest > 0, steepest, 1.0))
-        self.A = sparse.csr_matrix(over @ A @ own)
+        self.A = held.rows
         self.n, self.m = len(q), len(active)
 
     @property
@@ -491,7 +493,8 @@ def _dense(K: np.ndarray, M: np.ndarray, count: int) -> tuple[np.ndarray, np.nda
     moving = lowest[lowest > 1e-6 * np.abs(lowest).max()]
     shift = 0.0
     if lowest[0] < 1e-3 * np.abs(lowest).max():
-        shift = max(2 * abs(lowest[0]), moving.min() if len(moving) else 1.0)
+        # Where nothing moves any shift is as good.
+        shift = max(2 * abs(lowest[0]), moving.min() if len(moving) else 0.0) or 1.0
     try:
         inverse, z = eigh(M, K + shift * M, subset_by_index=(n - count, n - 1))
     except np.linalg.LinAlgError:
