@@ -530,3 +530,46 @@ def test_an_angle_that_comes_round_pulls_back_from_the_other_side(turned, energy
     kept = motion[x.dot] ** 2 / 2 + 3 * energy(motion[x])
     assert motion[x][-1] > 4 * np.pi
     assert abs(kept - kept[0]).max() < 1e-7 * kept[0]
+
+
+@pytest.mark.parametrize("method", ["auto", st.BDF()], ids=["auto", "BDF"])
+@pytest.mark.parametrize("power", [sp.Rational(1, 2), sp.Rational(3, 2)])
+def test_what_starts_at_rest_is_slowed_by_a_broken_power_of_its_speed(method, power):
+    """It leaves a border at once, in a piece of no length."""
+    push = -x - 0.3 * st.sign(x.dot) * st.Abs(x.dot) ** power
+    swing = st.System(kinetic=x.dot**2 / 2, loads=[st.Load(push, on=x)])
+    motion = st.simulate(swing, span=(0, 10), start={x: 1.0}, points=101, method=method)
+
+    def rates(t, y):
+        return y[1], -y[0] - 0.3 * np.sign(y[1]) * abs(y[1]) ** float(power)
+
+    apart = solve_ivp(rates, (0, 10), (1.0, 0.0), "Radau", rtol=1e-9, atol=1e-11, max_step=0.1)
+    assert motion[x][-1] == pytest.approx(apart.y[0, -1], abs=1e-6)
+
+
+@pytest.mark.parametrize("method", ["auto", st.Runge(), st.BDF()], ids=["auto", "Runge", "BDF"])
+def test_borders_that_meet_are_passed_together(method):
+    # Where x or its velocity passes zero, so does their product; what is added is nothing at all.
+    nothing = st.Abs(x * x.dot) - st.Abs(x) * st.Abs(x.dot)
+    spring = st.System(
+        kinetic=x.dot**2 / 2, loads=[st.Load(-st.Abs(x) * x - 0.3 * nothing, on=x)]
+    )  # fmt: skip
+    motion = st.simulate(spring, span=(0, 20), start={x: 1.0}, points=101, method=method)
+    kept = motion[x.dot] ** 2 / 2 + abs(motion[x]) ** 3 / 3
+    assert abs(kept - 1 / 3).max() < 1e-7
+
+
+@pytest.mark.parametrize("method", ["auto", st.Runge(), st.BDF()], ids=["auto", "Runge", "BDF"])
+def test_a_kink_of_a_staircase_is_on_its_side_behind_each_step(method):
+    # Of a row of equal hills: the way from the last step on is between 0 and 1.
+    way = x - sp.floor(x)
+    hills = st.System(kinetic=x.dot**2 / 2, loads=[st.Load(-st.Abs(way - 0.25), on=x)])
+    motion = st.simulate(hills, span=(0, 1), start={x: 0.1, x.dot: 5.0}, points=41, method=method)
+
+    def risen(x):
+        left = np.mod(x, 1) - 0.25
+        return np.floor(x) * (0.25**2 + 0.75**2) / 2 + left * abs(left) / 2
+
+    kept = motion[x.dot] ** 2 / 2 + risen(motion[x])
+    assert motion[x][-1] > 4
+    assert abs(kept - kept[0]).max() < 1e-7 * kept[0]

@@ -134,7 +134,7 @@ class Branches:
         elif self._switches.staircases[border]:
             place = self._places(t, y, p)[border]
             self.sides[border] += 1 if place - self.sides[border] > 0.5 else -1
-            self._slacken(t, y, p)
+            self._resolve(t, y, p, ())
         else:
             self._resolve(t, y, p, (border,))
             if border in self.on:
@@ -163,8 +163,12 @@ class Branches:
         """Find sides, or borders to stay on, that agree with where the motion goes from here."""
         self._slacken(t, y, p)
         places = self._places(t, y, p)
-        near = self._free & ~self._switches.staircases
-        near &= (np.abs(places) <= self._slack) | np.isin(np.arange(len(places)), passed)
+        free = self._free & ~self._switches.staircases
+        near = (np.abs(places) <= self._slack) | np.isin(np.arange(len(places)), passed)
+        # Two borders that meet are passed at once, up to the error of a step, and those that are
+        # made of others jump with them.
+        self.sides = np.where(free & ~near, places > 0, self.sides)
+        near &= free
         doubtful = [int(i) for i in np.flatnonzero(near)]
         sides, on = self.sides, {i: k for i, k in self.on.items() if i in doubtful}
         self.on = {}
