@@ -81,8 +81,7 @@ class Pusher:
                     f"Found twice the point ({P[0]:g}, {P[1]:g}).",
                     "Give two points of the part's outline.",
                 )
-            # Along an axis of the part it reads as without a factor.
-            along = [int(a) if a.is_integer() else float(a) for a in (Q - P) / long]
+            along = (Q - P) / long
             # The pusher in the part's own frame, seen from the edge.
             ahead = c * (X - x) + s * (Y - y) - P[0], -s * (X - x) + c * (Y - y) - P[1]
             slip = along[0] * ahead[0] + along[1] * ahead[1]
