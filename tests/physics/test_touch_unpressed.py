@@ -255,3 +255,35 @@ def test_what_an_input_lifts_leaves_when_it_is_as_strong_as_the_weight(length, t
     motion = st.simulate(block, span=(0, 3 * time), inputs=ramp, points=7)
     since = np.maximum(motion.t / time - 0.5, 0)
     assert motion[y] / length == pytest.approx(9.81 * since**3 / 3, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("length, mass, late", [(1, 1, 0), (1e-9, 1, 1), (1e9, 1e3, 0), (1, 1, 30)])
+def test_a_foot_on_a_spring_leaves_the_floor_at_its_time_and_comes_back(length, mass, late):
+    # Its force falls through zero as that of the spring reaches its weight: last digits, both.
+    y, foot = st.coordinates("y foot")
+    m, mf, k, g, room, fall = 1.0, 0.1, 400.0, 9.81, 0.5, 0.3
+    spring = k * mass * (y - foot - room * length) ** 2 / 2
+    hopper = st.System(
+        kinetic=mass * (m * y.dot**2 + mf * foot.dot**2) / 2,
+        potential=mass * g * length * (m * y + mf * foot) + spring,
+        contacts=[st.Contact(foot, name="floor")],
+    )
+    start = {y: (room + fall) * length, foot: fall * length}
+    motion = st.simulate(hopper, span=(late, late + 1), start=start, points=3)
+    struck, omega = np.sqrt(2 * fall / g), np.sqrt(k / m)
+    low, fast = m * g / k, g * struck / omega
+    swing, high = np.hypot(low, fast), (m + mf) * g / k
+    stays = (2 * np.pi - np.arccos(high / swing) - np.arctan2(fast, low)) / omega
+    lift = motion.changes.of("lift", "floor")[0].t - late
+    assert lift == pytest.approx(struck + stays, rel=1e-9)
+    # In flight both swing about their centre, which falls.
+    up = omega * np.sqrt(swing**2 - high**2)
+    turn, part = np.sqrt(k * (m + mf) / m / mf), m / (m + mf)
+
+    def gap(t: float) -> float:
+        long = mf * g / k * np.cos(turn * t) + up / turn * np.sin(turn * t)
+        return part * (mf * g / k + up * t - long) - g * t**2 / 2
+
+    again = motion.changes.of("impact", "floor")[1].t - late - lift
+    assert abs(gap(again)) < 1e-8
+    assert min(gap(t) for t in np.linspace(1e-3, again - 1e-3, 500)) > 0

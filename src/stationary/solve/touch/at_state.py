@@ -147,10 +147,14 @@ class Facts:
     def _moved(self) -> tuple[np.ndarray, np.ndarray]:
         """How far accelerations without forces, and W, move where places and rates are rounded."""
         own = np.maximum(np.diag(self.W), 1e-300)
-        near = []
-        for signs in np.random.default_rng(0).choice([-1.0, 1.0], (_ASIDE, len(own))):
-            ways = self.answers * (signs / own)
-            q, v = self.q + ways @ self.value_rounding, self.v + ways @ self.rate_rounding
+        # Every coordinate has last digits of its own, and is where it is at a time that has some.
+        places = DIGITS * (np.abs(self.q) + np.abs(self.v * self.t))
+        rates = DIGITS * (np.abs(self.v) + np.abs(self.free * self.t))
+        near, count = [], len(own)
+        for signs in np.random.default_rng(0).choice([-1.0, 1.0], (_ASIDE, count + len(places))):
+            ways, each = self.answers * (signs[:count] / own), signs[count:]
+            q = self.q + ways @ self.value_rounding + each * places
+            v = self.v + ways @ self.rate_rounding + each * rates
             near.append(self.beside(q, v))
         pulled = np.max([np.abs(x.pulled - self.pulled) for x in near], axis=0)
         W = np.max([np.abs(x.W - self.W) for x in near], axis=0)
