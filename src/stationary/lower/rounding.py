@@ -9,40 +9,44 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import casadi as ca
 import numpy as np
 import scipy.sparse as sparse
 
-from stationary.lower.instructions import Instruction, instructions
+from stationary.lower.engines.casadi import Numeric
+from stationary.lower.instructions import applied, instructions
 
 _EPS = float(np.finfo(float).eps)
 
 # Beyond this many instructions the analysis would take longer than what it is for.
 _MOST = 200_000
 
-#: Functions of one argument, and their slope at x, where the value is y.
-_ALONE: dict[int, tuple[Callable[[float], float], Callable[[float, float], float]]] = {
-    ca.OP_NEG: (lambda x: -x, lambda x, y: 1.0),
-    ca.OP_ASSIGN: (lambda x: x, lambda x, y: 1.0),
-    ca.OP_FABS: (abs, lambda x, y: 1.0),
-    ca.OP_TWICE: (lambda x: 2 * x, lambda x, y: 2.0),
-    ca.OP_SQ: (lambda x: x * x, lambda x, y: 2 * x),
-    ca.OP_INV: (lambda x: 1 / x, lambda x, y: y * y),
-    ca.OP_SQRT: (math.sqrt, lambda x, y: 0.5 / y if y else math.inf),
-    ca.OP_SIN: (math.sin, lambda x, y: math.cos(x)),
-    ca.OP_COS: (math.cos, lambda x, y: math.sin(x)),
-    ca.OP_TAN: (math.tan, lambda x, y: 1 + y * y),
-    ca.OP_EXP: (math.exp, lambda x, y: y),
-    ca.OP_LOG: (math.log, lambda x, y: 1 / x),
-    ca.OP_TANH: (math.tanh, lambda x, y: 1 - y * y),
-    ca.OP_SINH: (math.sinh, lambda x, y: math.cosh(x)),
-    ca.OP_COSH: (math.cosh, lambda x, y: math.sinh(x)),
-    ca.OP_ATAN: (math.atan, lambda x, y: 1 / (1 + x * x)),
-    ca.OP_ERF: (math.erf, lambda x, y: 2 / math.sqrt(math.pi) * math.exp(-x * x)),
+# What is asked more often is compiled: that takes about as long as so many answers by hand.
+_OFTEN = 40
+
+#: Functions of one argument, and their slope at x, where the value is y; of numbers by `math`, of
+#: expressions by CasADi.
+_ALONE: dict[int, tuple[Callable[[Any, Any], Any], Callable[[Any, Any, Any], Any]]] = {
+    ca.OP_NEG: (lambda m, x: -x, lambda m, x, y: 1.0),
+    ca.OP_ASSIGN: (lambda m, x: x, lambda m, x, y: 1.0),
+    ca.OP_FABS: (lambda m, x: m.fabs(x), lambda m, x, y: 1.0),
+    ca.OP_TWICE: (lambda m, x: 2 * x, lambda m, x, y: 2.0),
+    ca.OP_SQ: (lambda m, x: x * x, lambda m, x, y: 2 * x),
+    ca.OP_INV: (lambda m, x: 1 / x, lambda m, x, y: y * y),
+    ca.OP_SQRT: (lambda m, x: m.sqrt(x), lambda m, x, y: 0.5 / y),
+    ca.OP_SIN: (lambda m, x: m.sin(x), lambda m, x, y: m.cos(x)),
+    ca.OP_COS: (lambda m, x: m.cos(x), lambda m, x, y: m.sin(x)),
+    ca.OP_TAN: (lambda m, x: m.tan(x), lambda m, x, y: 1 + y * y),
+    ca.OP_EXP: (lambda m, x: m.exp(x), lambda m, x, y: y),
+    ca.OP_LOG: (lambda m, x: m.log(x), lambda m, x, y: 1 / x),
+    ca.OP_TANH: (lambda m, x: m.tanh(x), lambda m, x, y: 1 - y * y),
+    ca.OP_SINH: (lambda m, x: m.sinh(x), lambda m, x, y: m.cosh(x)),
+    ca.OP_COSH: (lambda m, x: m.cosh(x), lambda m, x, y: m.sinh(x)),
+    ca.OP_ATAN: (lambda m, x: m.atan(x), lambda m, x, y: 1 / (1 + x * x)),
+    ca.OP_ERF: (lambda m, x: m.erf(x), lambda m, x, y: 2 / math.sqrt(math.pi) * m.exp(-x * x)),
 }
 
 
@@ -70,40 +74,53 @@ def _tape(owner: Any, name: str, output: int) -> Tape | None:
     function = getattr(owner, name)
     if not function.is_a("SXFunction") or function.n_instructions() > _MOST:
         return None
-    return Tape.of(function, output)
+    return Tape(function, output)
 
 
-@dataclass(frozen=True)
 class Tape:
     """The operations of a graph, one after another."""
 
-    steps: list[Instruction]
-    places: int
-    rows: np.ndarray
-    size: int
-
-    @classmethod
-    def of(cls, function: ca.Function, output: int = 0) -> Tape:
-        """Read the operations of a function of scalars."""
+    def __init__(self, function: ca.Function, output: int = 0):
         every = instructions(function)
-        needed = [x for x in every if x.op != ca.OP_OUTPUT or x.write[0] == output]
-        pattern = function.sparsity_out(output)
-        return cls(needed, function.sz_w(), np.array(pattern.row(), dtype=int), pattern.shape[0])
+        self.steps = [x for x in every if x.op != ca.OP_OUTPUT or x.write[0] == output]
+        self._function, pattern = function, function.sparsity_out(output)
+        self._rows, self._size = np.array(pattern.row(), dtype=int), pattern.shape[0]
+        self._asked = 0
 
     def errors(self, arguments: list[Any], constant_digits: float = 0.0) -> np.ndarray:
         """Return bounds on the rounding of every entry of a vector.
 
         Constants are exact, or wrong by this many of their last digits.
         """
-        dense = np.zeros(self.size)
-        dense[self.rows] = self.entries(arguments, constant_digits)
+        dense = np.zeros(self._size)
+        dense[self._rows] = self.entries(arguments, constant_digits)
         return dense
 
     def entries(self, arguments: list[Any], constant_digits: float = 0.0) -> np.ndarray:
         """Return the same of every entry that is not always zero, in the order of the graph."""
-        given = [np.ravel(np.asarray(a, dtype=float)).tolist() for a in arguments]
-        value, error = [0.0] * self.places, [0.0] * self.places
-        errors = np.zeros(len(self.rows))
+        self._asked += 1
+        if self._asked > _OFTEN:
+            errors = self._compiled(*arguments, constant_digits)[0]
+        else:
+            given = [np.ravel(np.asarray(a, dtype=float)).tolist() for a in arguments]
+            errors = np.array(self._analysed(math, given, constant_digits), dtype=float)
+        return np.where(np.isfinite(errors), errors, np.inf)
+
+    @cached_property
+    def _compiled(self) -> Numeric:
+        """The analysis as a function of all arguments and of the digits of constants."""
+        f = self._function
+        given = [ca.SX.sym(f.name_in(k), f.sparsity_in(k)) for k in range(f.n_in())]
+        digits = ca.SX.sym("digits")
+        errors = self._analysed(ca, [x.nonzeros() for x in given], digits)
+        return Numeric(ca.Function("errors", [*given, digits], [ca.vertcat(*map(ca.SX, errors))]))
+
+    def _analysed(self, m: Any, given: list[list[Any]], constant_digits: Any) -> list[Any]:
+        """Return the error of every entry: of numbers, or of expressions by CasADi."""
+        places = self._function.sz_w()
+        value: list[Any] = [0.0] * places
+        error: list[Any] = [0.0] * places
+        errors: list[Any] = [0.0] * len(self._rows)
         for op, read, write, constant in self.steps:
             if op == ca.OP_CONST:
                 value[write[0]] = constant
@@ -116,27 +133,30 @@ class Tape:
             elif len(read) > 1:
                 i, j = read
                 value[write[0]], error[write[0]] = _of_two(
-                    op, value[i], value[j], error[i], error[j]
+                    m, op, value[i], value[j], error[i], error[j]
                 )
             else:
-                value[write[0]], error[write[0]] = _of_one(op, value[read[0]], error[read[0]])
-        return np.where(np.isfinite(errors), errors, np.inf)
+                value[write[0]], error[write[0]] = _of_one(m, op, value[read[0]], error[read[0]])
+        return errors
 
 
-def _of_one(op: int, x: float, dx: float) -> tuple[float, float]:
+def _of_one(m: Any, op: int, x: Any, dx: Any) -> tuple[Any, Any]:
     """Return the value of an operation on one number, and a bound on its error."""
     if op not in _ALONE:
-        z = float(_other(op, 1)(x, 0.0))
-        return z, abs(z) * (_share(dx, x) + _EPS)
+        z = _other(m, op, x)
+        return z, abs(z) * (_share(m, dx, x) + _EPS)
     function, slope = _ALONE[op]
     try:
-        z = function(x)
-        return z, abs(slope(x, z)) * dx + _EPS * abs(z)
+        z = function(m, x)
     except (ValueError, ZeroDivisionError, OverflowError):
         return math.nan, math.inf
+    try:
+        return z, abs(slope(m, x, z)) * dx + _EPS * abs(z)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return z, math.inf
 
 
-def _of_two(op: int, x: float, y: float, dx: float, dy: float) -> tuple[float, float]:
+def _of_two(m: Any, op: int, x: Any, y: Any, dx: Any, dy: Any) -> tuple[Any, Any]:
     """Return the value of an operation on two numbers, and a bound on its error."""
     try:
         if op == ca.OP_ADD:
@@ -150,20 +170,27 @@ def _of_two(op: int, x: float, y: float, dx: float, dy: float) -> tuple[float, f
             grown = (dx + abs(z) * dy) / abs(y)
         else:
             # Others are taken as powers: relative errors add.
-            z = float(_other(op, 2)(x, y))
-            grown = abs(z) * (_share(dx, x) + _share(dy, y))
+            z = _other(m, op, x, y)
+            grown = abs(z) * (_share(m, dx, x) + _share(m, dy, y))
     except (ValueError, ZeroDivisionError, OverflowError):
         return math.nan, math.inf
     return z, grown + _EPS * abs(z)
 
 
-def _share(error: float, size: float) -> float:
+def _share(m: Any, error: Any, size: Any) -> Any:
+    if m is ca:
+        return ca.if_else(size == 0, 0, error / abs(size))
     return error / abs(size) if size else 0.0
 
 
+def _other(m: Any, op: int, *values: Any) -> Any:
+    if m is ca:
+        return applied(op, [ca.SX(x) for x in values])
+    return float(_operation(op, len(values))(*values))
+
+
 @cache
-def _other(op: int, count: int) -> ca.Function:
-    """Return one operation as a function of two arguments, of which it may use one."""
-    a, b = ca.SX.sym("a"), ca.SX.sym("b")
-    result = ca.SX.binary(op, a, b) if count > 1 else ca.SX.unary(op, a)
-    return ca.Function("other", [a, b], [result])
+def _operation(op: int, count: int) -> ca.Function:
+    """Return one operation as a function of its arguments."""
+    symbols = [ca.SX.sym(f"a{k}") for k in range(count)]
+    return ca.Function("other", symbols, [applied(op, symbols)])

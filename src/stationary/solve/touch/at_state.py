@@ -51,7 +51,7 @@ class Looks:
             ca.Function("facts", arguments, outputs, {"cse": True}), frozenset({0, 5}), dense=True
         )
         values = ca.Function("values", arguments, [ca.densify(rows[0])])
-        self._values = Tape.of(values) if values.n_instructions() <= _MOST else None
+        self._values = Tape(values) if values.n_instructions() <= _MOST else None
         self._inputs = Numeric(kernel.inputs)
         self._inverse = np.zeros((0, 0)), np.zeros((0, 0))
 
