@@ -145,9 +145,6 @@ def shortened(e: Any) -> Any:
     """
     swap = {}
     for number in sp.S(e).atoms(sp.Float):
-        if abs(float(number)) == 1:
-            swap[number] = sp.Integer(int(float(number)))
-            continue
         digits = repr(float(number)).partition("e")[0].replace(".", "").strip("-0")
         if len(digits) > _TYPED:
             swap[number] = sp.Float(f"{float(number):.{_TOLD}g}", _TOLD)
