@@ -42,3 +42,30 @@ def test_a_name_that_a_terminal_would_obey_is_refused(name):
 def assert_says_printable(error):
     lines = str(error).split("\n  ")
     assert len(lines) == 3 and all(line.isprintable() for line in lines)
+
+
+def test_long_titles_and_powers_of_ten_hide_nothing():
+    x = st.coordinates("x")
+    name = "two very small masses with an exceptionally long name that goes beyond the page " * 2
+    tiny = st.System(kinetic=1e-15 * x.dot**2 / 2, potential=1e-9 * x**2 / 2, name=name)
+    motion = st.simulate(tiny, span=(0, 1e-2), start={x: 1e-9}, points=11)
+    powers = 0
+    for figure in (motion.plot(), motion.plot(x), motion.show("phase")):
+        figure.canvas.draw()
+        title = figure._suptitle.get_window_extent()
+        assert title.x0 >= 0 and title.x1 <= figure.bbox.x1 and "beyond the page" in (
+            " ".join(figure._suptitle.get_text().split()))  # fmt: skip
+        named = [axes for axes in figure.axes if axes.get_legend()]
+        power = [axes.yaxis.get_offset_text() for axes in named]
+        powers += sum(bool(text.get_text()) for text in power)
+        for axes, text in zip(named, power):
+            above = axes.get_legend().get_window_extent()
+            assert not text.get_text() or not above.overlaps(text.get_window_extent())
+    assert powers >= 3
+
+
+def test_letters_that_mathematics_has_not_are_set_as_text():
+    from stationary.plot.style import label
+
+    assert label("位置") == "位置" and label("位置.dot") == "位置.dot"
+    assert label("скорость").startswith("$") and label("theta.dot") == r"$\dot{\theta}$"

@@ -47,3 +47,18 @@ def test_values_in_any_order_and_runs_without_an_answer_are_drawn():
 def test_what_was_not_kept_cannot_be_drawn():
     with pytest.raises(st.StatementError, match="'y' cannot be drawn.\n  What can be: x, both"):
         drawn({F: [1.0]}, "y")
+
+
+def test_values_that_grow_by_a_factor_are_read_by_their_powers_of_ten():
+    x = st.coordinates("x")
+    spring = st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2)
+    starts = {"steps": np.linspace(1, 100, 12), "powers": np.geomspace(1e-6, 1e6, 13)}
+    for name, scale in (("steps", "linear"), ("powers", "log")):
+        runs = st.sweep(
+            st.simulate, spring, over={x: starts[name]}, span=(0, 1), keep={"end": x}
+        )  # fmt: skip
+        (axes,) = runs.plot().axes
+        assert axes.get_xscale() == axes.get_yscale() == scale
+        # The first and the last point stand inside the panel.
+        low, high = axes.get_xlim()
+        assert low < starts[name][0] and starts[name][-1] < high

@@ -125,7 +125,8 @@ def test_questions_about_one_configuration_do_not_disturb_each_other():
     first = st.pressure_bounds(part, of="phi.dot")
     said = first.low, first.high
     st.pressure_bounds(part, of="x.dot")
-    first.at[:], first.motions[:] = 1.0, 0.0
+    with pytest.raises(ValueError, match="read-only"):
+        first.at[:], first.motions[:] = 1.0, 0.0
     again = st.pressure_bounds(part, of="phi.dot")
     assert (again.low, again.high) == said and not again.at.any()
 

@@ -384,3 +384,17 @@ def test_errors_travel_with_what_they_carry():
             assert type(other) is type(error) and str(other) == str(error)
             for name, value in vars(error).items():
                 np.testing.assert_equal(getattr(other, name), value)
+
+
+def test_nobody_writes_into_what_evidence_was_measured_of():
+    theta = st.coordinates("theta")
+    swing = st.System(kinetic=theta.dot**2 / 2, potential=-st.cos(theta))
+    motion = st.simulate(swing, span=(0, 1), start={theta: 1.0}, points=11)
+    for whole, name in ((motion, "q"), (motion, "t"), (st.statics(swing), "q")):
+        for each in (whole, pickle.loads(pickle.dumps(whole))):
+            with pytest.raises(ValueError, match="read-only"):
+                getattr(each, name)[0] = 5
+    # What is asked for by name is one's own.
+    degrees = motion[theta]
+    degrees *= 180 / np.pi
+    assert motion[theta][0] == 1.0 and motion.plot(theta).axes[0].lines[0].get_ydata()[0] == 1.0

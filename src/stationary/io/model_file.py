@@ -349,12 +349,14 @@ def _source(path: Any) -> Source:
             if _is_folder(file.parent)
             else []
         )
+        remedy = did_you_mean(file.name, beside).strip()
+        if "=" in str(path):
+            remedy = "Text of a model has more than one line: end it with a line break."
         raise FileError(
             say(
                 f"the model file '{file}' cannot be read.",
                 f"Found: {getattr(error, 'strerror', None) or error}.",
-                did_you_mean(file.name, beside).strip()
-                or "Check the name; 'stationary new' writes a model to start from.",
+                remedy or "Check the name; 'stationary new' writes a model to start from.",
             ),
             file=str(file),
             status="missing",

@@ -14,6 +14,7 @@ from stationary.model.arrays import Array
 from stationary.model.contents import contents
 from stationary.model.drawing import as_parts
 from stationary.model.each import Each, Slot
+from stationary.model.fields import Field
 from stationary.model.graphs import renamed, slope
 from stationary.model.space.rotation import Entry, orientations
 from stationary.model.symbols import (
@@ -280,6 +281,13 @@ def _check_symbols(labelled: list[tuple[str, sp.Expr]], symbols: dict) -> None:
                 f"the {label} contains the acceleration '{symbol}'.",
                 "Expected coordinates, velocities, parameters, inputs and st.t.",
                 "Energies and loads depend on positions and velocities alone.",
+            )
+        if isinstance(symbol, Field):
+            raise StatementError(
+                f"the {label} contains the field '{symbol}'.",
+                f"Found what has a value everywhere along {symbol.over[0]}, and no single one.",
+                "State a density of it in an st.Continuum, or take it at a point, as in "
+                f"{symbol.stem}.at({symbol.over[2]}).",
             )
         if isinstance(symbol, known) or symbol == t:
             continue

@@ -270,8 +270,8 @@ def require(system: Any) -> None:
         return
     remedies = {
         "Continuum": "Turn the continuum into one: st.discretize(continuum, elements=100).",
-        "Model": "Pass what the file states, model.system, or ask with all that the file says: "
-        'model.ask("statics").',
+        "Model": "Pass what the file states, model.system, or ask with all that the file says, "
+        'as in model.ask("statics").',
     }
     kind = type(system).__name__
     raise StatementError(

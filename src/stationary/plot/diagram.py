@@ -9,7 +9,7 @@ import sympy as sp
 
 from stationary.errors import StatementError
 from stationary.model.arrays import Array
-from stationary.plot.style import COLORS, label, legend, look, words
+from stationary.plot.style import COLORS, entitle, label, legend, look, words
 from stationary.result.diagram import Branch, Diagram, Special, along
 from stationary.result.stability import Stability
 from stationary.result.views import view
@@ -59,7 +59,7 @@ def plot(diagram: Diagram, *expressions: Any) -> Any:
         _explain(cells[0], diagram)
         text = " · ".join(part for part in (words(diagram.system.name), note) if part)
         if text:
-            figure.suptitle(text, fontsize=11)
+            entitle(figure, text)
     return figure
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.plot.style import COLORS, legend, look, words
+from stationary.plot.style import COLORS, entitle, legend, look, words
 from stationary.result.statespace import StateSpace
 from stationary.result.views import view
 
@@ -43,5 +43,5 @@ def plane(lin: StateSpace, name: str = "") -> Any:
         axes.set_ylabel("frequency (rad/s)")
         legend(axes)
         title = f"{name}: {lin.stability}" if name else lin.stability
-        figure.suptitle(words(title), fontsize=11)
+        entitle(figure, words(title))
     return figure

@@ -10,7 +10,7 @@ import numpy as np
 from stationary.errors import StatementError
 from stationary.model.interpolation import along
 from stationary.plot.animation import LONGEST, SHORTEST, Film, playing, saver, title_at
-from stationary.plot.style import COLORS, DASHES, label, legend, look, words
+from stationary.plot.style import COLORS, DASHES, entitle, label, legend, look, words
 from stationary.result.fields import FieldFunction
 from stationary.result.modes import Modes
 from stationary.result.trajectory import AbstractMotion
@@ -203,7 +203,7 @@ def plot_modes(modes: Modes) -> Any:
             axes.set_ylabel(f"{label(f)} of each mode")
         legend(several[0, 0])
         if modes.system.name:
-            figure.suptitle(words(modes.system.name), fontsize=11)
+            entitle(figure, words(modes.system.name))
     return figure
 
 
@@ -225,7 +225,7 @@ def _bars(modes: Modes) -> Any:
         else:
             several[-1, 0].set_xlabel("coordinate")
         if modes.system.name:
-            figure.suptitle(words(modes.system.name), fontsize=11)
+            entitle(figure, words(modes.system.name))
     return figure
 
 
@@ -235,4 +235,4 @@ def _position(field: FieldFunction) -> str:
 
 def _titled(figure: Any, field: FieldFunction) -> None:
     if field.name:
-        figure.suptitle(words(field.name), fontsize=11)
+        entitle(figure, words(field.name))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.plot.style import legend, look, words
+from stationary.plot.style import entitle, legend, look, words
 from stationary.result.touched import Touched
 from stationary.result.trajectory import AbstractMotion
 from stationary.result.views import view
@@ -49,7 +49,7 @@ def forces(motion: AbstractMotion) -> Any:
         legend(lower)
         left = f" · {len(shown)} of {len(lines)} shown" if len(shown) < len(lines) else ""
         title = words(motion.system.name) or "forces of constraint"
-        figure.suptitle(title + left, fontsize=11)
+        entitle(figure, title + left)
     return figure
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stationary.plot.fields import moving_places
-from stationary.plot.style import COLORS, label, legend, look, words
+from stationary.plot.style import COLORS, entitle, label, legend, look, words
 from stationary.result.trajectory import AbstractMotion
 from stationary.result.views import view
 
@@ -52,6 +52,9 @@ def phase(motion: AbstractMotion, *coordinates: Any) -> Any:
             axes.set_xlabel(label(place, motion.unit(str(place))))
             axes.set_ylabel(label(rate, motion.unit(str(rate))))
             legend(axes)
-        if motion.system.name:
-            figure.suptitle(words(motion.system.name), fontsize=11)
+        size = motion.kernel.size
+        whole = coordinates or motion.system.fields or len(few) == size
+        note = "" if whole else f"{len(few)} of {size} coordinates shown"
+        if title := " · ".join(filter(None, (words(motion.system.name), note))):
+            entitle(figure, title)
     return figure

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.plot.style import COLORS, look, words
+from stationary.plot.style import COLORS, entitle, look, words
 from stationary.result.pressure import PressureBounds
 from stationary.result.views import view
 from stationary.result.weighed import FittedPressure
@@ -74,7 +74,7 @@ def _band(bounds: PressureBounds) -> Any:
         axes.set(xlabel="advance of the fence", ylabel="angle of the part (°)")
         axes.set_xlim(left=0)
         name = words(bounds.system.name) or "the part"
-        figure.suptitle(f"{name} aligns after {bounds.low:.4g} … {bounds.high:.4g}", fontsize=11)
+        entitle(figure, f"{name} aligns after {bounds.low:.4g} … {bounds.high:.4g}")
         axes.legend(loc="best")
     return figure
 
@@ -92,7 +92,7 @@ def _over_time(bounds: PressureBounds) -> Any:
         axes.plot(time, high, color=COLORS[1], ls="-")
         axes.set(xlabel="time", ylabel=words(bounds.of))
         name = words(bounds.system.name) or "the part"
-        figure.suptitle(f"{words(bounds.of)} of {name} over a push", fontsize=11)
+        entitle(figure, f"{words(bounds.of)} of {name} over a push")
         axes.legend(loc="best")
     return figure
 
@@ -119,7 +119,7 @@ def loads(weighed: FittedPressure) -> Any:
         left.set(aspect="equal", xlabel="x", ylabel="y")
         left.margins(0.15)
         name = words(weighed.system.name) or "the part"
-        figure.suptitle(f"{name}: {weighed.status}, {len(weighed.residuals)} pushes", fontsize=11)
+        entitle(figure, f"{name}: {weighed.status}, {len(weighed.residuals)} pushes")
     return figure
 
 

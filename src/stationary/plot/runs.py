@@ -7,12 +7,18 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import StatementError, did_you_mean
-from stationary.plot.style import label, legend, look, words
+from stationary.plot.style import entitle, label, legend, look, words
 from stationary.result.views import view
 
 # Panels of one picture, and lines of one panel, at most.
 _MOST_PANELS = 6
 _MOST_LINES = 7
+
+# Room beside the first and the last point, as a share of the panel.
+_EDGE = 0.02
+
+# Values that are spread so far are read by their powers of ten.
+_MANY_TIMES, _ONE_FACTOR = 50, 1e-6
 
 
 @view("runs", "plot")
@@ -60,6 +66,13 @@ def _places(values: Any) -> np.ndarray:
     return np.arange(len(values), dtype=float)
 
 
+def _is_geometric(places: np.ndarray) -> bool:
+    """Tell whether values grow by one factor, to many times the first."""
+    if len(places) < 3 or not np.all(places > 0) or places.max() < _MANY_TIMES * places.min():
+        return False
+    return float(np.ptp(np.diff(np.sort(np.log(places))))) < _ONE_FACTOR
+
+
 def _curves(runs: Any, column: tuple[str, Any], series: list[tuple[str, np.ndarray]]) -> Any:
     import matplotlib.pyplot as plt
 
@@ -70,7 +83,12 @@ def _curves(runs: Any, column: tuple[str, Any], series: list[tuple[str, np.ndarr
     order, failed = np.argsort(places, kind="stable"), ~runs.done.ravel()
     for axes, (title, rows) in zip(panels[:, 0], series):
         axes.plot(places[order], rows[order], ".-" if len(rows) < 60 else "-")
+        axes.margins(x=_EDGE)
         axes.set_ylabel(title)
+        if _is_geometric(places):
+            axes.set_xscale("log")
+            if np.all(rows > 0):
+                axes.set_yscale("log")
         if failed.any():
             # Below the curve, where a run has no answer.
             axes.plot(places[failed], np.full(failed.sum(), 0.02), "x", color="0.6", ms=4,
@@ -110,7 +128,7 @@ def _maps(runs: Any, columns: list, series: list[tuple[str, np.ndarray]]) -> Any
         said = ", ".join(
             f"{runs.design.axes[k].name} = {runs.design.axes[k].columns[0][1][0]}" for k in fixed
         )
-        figure.suptitle(words(said))
+        entitle(figure, words(said))
     return figure
 
 
@@ -141,10 +159,12 @@ def _pairs(columns: list, series: list[tuple[str, np.ndarray]]) -> Any:
         len(series), len(columns), sharex="col", sharey="row", squeeze=False,
         figsize=(1 + 2.6 * len(columns), 0.8 + 2.2 * len(series)),
     )  # fmt: skip
-    small = 4.0 if len(series[0][1]) < 1000 else 0.7
+    count = len(series[0][1])
+    small = 20.0 if count < 50 else 4.0 if count < 1000 else 0.7
     for row, (title, rows) in zip(panels, series):
         for axes, (_, values) in zip(row, columns):
             axes.scatter(_places(values), rows, s=small, linewidths=0, rasterized=True)
+            axes.margins(2 * _EDGE)
         row[0].set_ylabel(title)
     for axes, (name, _) in zip(panels[-1], columns):
         axes.set_xlabel(_label(name))

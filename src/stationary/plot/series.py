@@ -9,7 +9,7 @@ import sympy as sp
 
 from stationary.model.fields import fields_in
 from stationary.plot.fields import at_times, moving_places
-from stationary.plot.style import label, legend, look, words
+from stationary.plot.style import entitle, label, legend, look, words
 from stationary.result.slide import Slide
 from stationary.result.touched import Touched
 from stationary.result.trajectory import AbstractMotion
@@ -294,4 +294,4 @@ def _time(axes: Any, last: bool) -> None:
 def _title(figure: Any, motion: AbstractMotion, notes: list[str]) -> None:
     text = " · ".join(part for part in (words(motion.system.name), *notes) if part)
     if text:
-        figure.suptitle(text, fontsize=11)
+        entitle(figure, text)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import StatementError
-from stationary.plot.style import COLORS, label, legend, look, words
+from stationary.plot.style import COLORS, entitle, label, legend, look, words
 from stationary.result.limits import LimitLoad
 from stationary.result.step import Step
 from stationary.result.views import view
@@ -44,7 +44,7 @@ def step(friction: Step) -> Any:
             _named(axes, names)
         legend(axes)
         title = f"{friction.system.name or 'Friction'}: {friction.status}"
-        figure.suptitle(words(title), fontsize=11)
+        entitle(figure, words(title))
     return figure
 
 
@@ -97,7 +97,7 @@ def limit_load(limit: LimitLoad) -> Any:
         _named(axes, names)
         left = f" · {len(shown)} of {len(moving)} shown" if len(shown) < len(moving) else ""
         name = words(limit.system.name) or "It"
-        figure.suptitle(f"{name} gives way at {limit.factor:.4g} times the load{left}", fontsize=11)
+        entitle(figure, f"{name} gives way at {limit.factor:.4g} times the load{left}")
     return figure
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -26,6 +27,14 @@ DASHES: tuple[Any, ...] = (
     (0, (6, 2, 1, 2, 1, 2)),
     (0, (10, 3)),
 )
+
+# Fonts with more letters, of which systems bring one or the other.
+_FAR = ("Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans CJK KR", "Hiragino Sans", "PingFang SC",
+        "Yu Gothic", "MS Gothic", "Microsoft YaHei", "Malgun Gothic", "WenQuanYi Zen Hei",
+        "Arial Unicode MS", "Noto Sans Devanagari", "Noto Sans Thai")  # fmt: skip
+
+# The size of a title in points, and how wide a letter is beside it.
+_TITLE, _LETTER = 11, 0.58
 
 # What a longer label would take from the picture is better read in the program.
 _LONGEST_LABEL = 60
@@ -57,6 +66,7 @@ def look() -> Iterator[tuple[str, ...]]:
         "axes.xmargin": 0.0,
         "grid.color": "0.9",
         "grid.linewidth": 0.8,
+        "font.family": _fonts(),
         "font.size": 9.5,
         "legend.frameon": False,
         "legend.handlelength": 2.6,
@@ -95,7 +105,28 @@ def label(thing: Any, unit: str = "") -> str:
     if len(plain) > _LONGEST_LABEL:
         return plain[: _LONGEST_LABEL - 1] + "…"
     text = f"${sp.latex(thing)}$"
-    return text if _can_be_set(text) else plain
+    # Mathematics has no letters of the Far East; text has them where a font is installed.
+    return text if _can_be_set(text) and not any(map(_is_far, plain)) else plain
+
+
+def _is_far(letter: str) -> bool:
+    place = ord(letter)
+    return 0x0900 <= place < 0x10A0 or 0x2E80 <= place and not 0x1D400 <= place < 0x1D800
+
+
+@cache
+def _fonts() -> list[str]:
+    """Return the fonts of pictures: those behind the first have the letters that it lacks."""
+    from matplotlib.font_manager import fontManager
+
+    installed = {font.name for font in fontManager.ttflist}
+    return ["DejaVu Sans", *(name for name in _FAR if name in installed)]
+
+
+def entitle(figure: Any, text: str) -> None:
+    """Write a title over a figure: what is wider than it is broken between words."""
+    letters = int(figure.get_figwidth() * 72 / (_TITLE * _LETTER))
+    figure.suptitle("\n".join(textwrap.wrap(text, letters)), fontsize=_TITLE)
 
 
 def words(text: str) -> str:
@@ -132,11 +163,12 @@ def legend(axes: Any) -> None:
         # Names share rows of about equal length.
         rows = -(-len(lines) // 4)
         columns = -(-len(lines) // rows)
+        high = 1 + _offset(axes)
         # Fewer of them where the panel is narrower than the names.
         for few in range(columns, 0, -1):
             entries = axes.legend(
                 loc="lower left",
-                bbox_to_anchor=(0, 1),
+                bbox_to_anchor=(0, high),
                 ncols=few,
                 borderaxespad=0.2,
                 columnspacing=1.2,
@@ -144,3 +176,13 @@ def legend(axes: Any) -> None:
             )
             if entries.get_window_extent().width <= _LAID_OUT * axes.get_window_extent().width:
                 break
+
+
+def _offset(axes: Any) -> float:
+    """Return how much of a panel's height stands above it as the power of ten of its ticks."""
+    ticks = axes.yaxis.get_major_formatter()
+    ticks.set_locs(axes.yaxis.get_majorticklocs())
+    if not ticks.get_offset():
+        return 0.0
+    size = axes.yaxis.get_offset_text().get_size() * axes.figure.dpi / 72
+    return 1.7 * size / axes.get_window_extent().height

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.plot.style import COLORS, look, words
+from stationary.plot.style import COLORS, entitle, look, words
 from stationary.result.limits import LimitSurface, Pushed
 from stationary.result.views import view
 
@@ -36,7 +36,7 @@ def plot(surface: LimitSurface) -> Any:
             axis.set_major_locator(MaxNLocator(3))
         axes.set_box_aspect((1, 1, 0.9), zoom=0.85)
         _section(figure.add_subplot(1, 2, 2), surface)
-        figure.suptitle(f"Limit surface of {words(surface.system.name) or 'the part'}", fontsize=11)
+        entitle(figure, f"Limit surface of {words(surface.system.name) or 'the part'}")
     return figure
 
 

@@ -34,7 +34,7 @@ from stationary.model.terms import vector
 from stationary.result.fields import FieldFunction, at_points, checked
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
-from stationary.result.views import STAYS, AbstractShown, AbstractTravels, show
+from stationary.result.views import STAYS, AbstractShown, AbstractTravels, show, writable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -234,6 +234,9 @@ class AbstractMotion(AbstractShown):
         return slopes
 
     def __getitem__(self, key: Any) -> Any:
+        return writable(self._looked_up(key))
+
+    def _looked_up(self, key: Any) -> Any:
         if self.system.fields and isinstance(key, (sp.Basic, str)):
             key = at_points(self.system, key, self.params)
         turned = self.kernel.layout.looked_up(key, self.q, self.v)

@@ -53,6 +53,11 @@ def same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
+def writable(value: Any) -> Any:
+    """Return what may be written into: a copy of what belongs to a result."""
+    return value.copy() if isinstance(value, np.ndarray) and not value.flags.writeable else value
+
+
 class AbstractTravels:
     """A result, or a part of one: it travels to other processes, and compares by value.
 
@@ -60,6 +65,15 @@ class AbstractTravels:
     again where they arrive. A field that is only a convenience of the process that made it has
     ``metadata=STAYS``; one that says nothing new about the result has ``compare=False``.
     """
+
+    def __post_init__(self):
+        # Evidence was measured of these numbers: nobody writes into them.
+        for f in fields(self):  # pyright: ignore[reportArgumentType]  # every result is a dataclass
+            value = getattr(self, f.name)
+            if type(value) is np.ndarray and value.flags.writeable:
+                kept = value.view()
+                kept.flags.writeable = False
+                object.__setattr__(self, f.name, kept)
 
     def __reduce__(self) -> tuple:
         return _arrived, (type(self), travelling(self))
