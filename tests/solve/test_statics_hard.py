@@ -121,6 +121,39 @@ stop = st.System(
 )
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("spring", [0.0, 1e-2])
+def test_a_table_that_stands_where_it_starts_rests_on_legs_that_only_push(unit, spring):
+    # Its weight is over (e, e), and the legs (±1, ±1) have the moments of it about both axes.
+    z, a, b = st.coordinates("z a b")
+    corners, e = [(i, j) for i in (-1, 1) for j in (-1, 1)], 0.9
+    table = st.System(
+        potential=z + e * unit * (a + b) + spring * z**2 / unit / 2,
+        contacts=[st.Contact(z + unit * (i * a + j * b), name=f"{i}{j}") for i, j in corners],
+    )
+    rest = st.statics(table)
+    push = np.array([rest.lam[f"{i}{j}"] for i, j in corners])
+    assert np.all(push >= 0)
+    assert np.append(push @ corners, push.sum()) == pytest.approx([e, e, 1.0], rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_in_a_corner_of_more_walls_than_are_needed_all_push(seed):
+    # U = r²/2 − f·r is least at the origin where f presses into the corner: f = Σ −push wall.
+    rng, (x, y, z) = np.random.default_rng(seed), st.coordinates("x y z")
+    for _ in range(4):
+        walls = rng.standard_normal((5, 3)) * 10.0 ** rng.uniform(-1, 1, (5, 1))
+        force = -rng.uniform(0, 1, 5) @ walls
+        corner = st.System(
+            potential=1e9 * ((x**2 + y**2 + z**2) / 2 - force @ [x, y, z]),
+            contacts=[st.Contact(wall @ [x, y, z], name=f"{k}") for k, wall in enumerate(walls)],
+        )
+        rest = st.statics(corner, start=dict(zip((x, y, z), rng.standard_normal(3))))
+        push = np.array([rest.lam[f"{k}"] for k in range(5)])
+        assert np.all(push >= 0)
+        assert push @ walls == pytest.approx(-1e9 * force, rel=1e-7, abs=1.0)
+
+
 def test_any_equilibrium_leans_on_a_contact_or_stands_free():
     lean = st.statics(stop, start={theta: 0.5}, kind="any")
     assert lean[theta] == pytest.approx(1.0) and lean.stable

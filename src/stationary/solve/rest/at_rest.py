@@ -10,6 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import scipy.sparse as sparse
+from scipy.optimize import nnls
 from scipy.sparse.linalg import ArpackError, eigsh
 
 from stationary.derive.balance import Balance
@@ -27,6 +28,10 @@ _MOST_CORRECTIONS, _MOST_APPROACHES = 12, 250
 
 # What bends down by this part of what is steepest is no least violation; parts of a move to try.
 _RIDGE, _SHARES = 1e-6, 2.0 ** -np.arange(24)
+
+
+# What contacts that only push leave of a force that they hold, beside it.
+_PUSHED = 1e-10
 
 
 @lru_cache(maxsize=64)
@@ -238,6 +243,21 @@ class AbstractAtRest(ABC):
         """Return R of the constraints, and gaps of contacts that are passed through."""
         c, rows = self.levels(q), self.balance.rows
         return np.concatenate([c[:rows], np.minimum(c[rows:], 0.0)])
+
+    def held(self, q: np.ndarray, active: np.ndarray) -> bool:
+        """Tell whether some of these rows hold a place, of contacts such that only push."""
+        free, pull = np.flatnonzero(active < self.balance.rows), self.forces(q)[0]
+        if len(active) == len(free) or max(len(q), len(active)) > DENSE_UP_TO:
+            return False
+        # As energies, since coordinates and multipliers have units of their own.
+        moves = self._even(q)
+        A, pull = self.limits(q, active)[1].toarray() * moves, pull * moves
+        if not (np.all(np.isfinite(A)) and np.all(np.isfinite(pull))):
+            return False
+        sizes = np.linalg.norm(A, axis=1)
+        A = A / np.where(sizes > 0, sizes, 1.0)[:, None]
+        size = np.linalg.norm(pull)
+        return not size or nnls(np.vstack([A, -A[free]]).T, pull / size)[1] <= _PUSHED
 
     def nearest(self, q: np.ndarray) -> tuple[np.ndarray, bool]:
         """Return where constraints and contacts are violated least, and whether that is settled.

@@ -197,8 +197,18 @@ class Search(AbstractAtRest):
         unknown = np.flatnonzero(moves == 0)
         for some in unknown[:, None] if len(unknown) <= _FEW else [unknown]:
             moves[some] = self._steepening(q, some)
+        moves = np.where(moves > 0, moves, self._by_rows(q, moves))
         typical = float(np.median(moves[moves > 0])) if np.any(moves > 0) else 1.0
         return np.where(moves > 0, moves, typical)
+
+    def _by_rows(self, q: np.ndarray, moves: np.ndarray) -> np.ndarray:
+        """Return moves that change rows as much as others do, or, where none are known, alike."""
+        A = abs(self.limits(q, np.arange(self.balance.rows + self.balance.gaps))[1])
+        if not A.shape[0]:
+            return np.zeros(len(q))
+        columns = np.asarray(A.max(axis=0).todense()).ravel()
+        change = np.max(columns * moves) or np.max(columns)
+        return np.divide(change, columns, out=np.zeros(len(q)), where=columns > 0)
 
     def _along_valleys(self, q: np.ndarray, stiff: np.ndarray) -> float:
         """Return the energy at which every coordinate moves as far as its softest mode goes.
@@ -325,18 +335,23 @@ class Search(AbstractAtRest):
     def _with_contacts(self, q: np.ndarray) -> Equilibrium:
         """Close contacts that are passed through and open those that pull, until neither is left.
 
-        IPOPT finds out which ones touch, where there is an energy to minimize.
+        IPOPT finds out which ones touch, where there is an energy to minimize, unless those that
+        touch at the start hold it there.
         """
         rows = self.balance.rows
         gaps = self.levels(q)[rows:]
         active = np.concatenate([np.arange(rows), rows + np.flatnonzero(gaps <= 0)])
-        if self.kind == "minimum" and self.stated:
+        held = np.all(self.violations(q) == 0) and self.held(q, active)
+        rests = held and self._settled(q, active)[2] is Ending.BALANCED
+        if self.kind == "minimum" and self.stated and not rests:
             place, touching = by_ipopt(self, q, self.metric)
             if self._near(q, place):
                 q, active = place, touching
         tried: set[tuple[int, ...]] = set()
         while True:
             place, lam, status, seen = self._settled(q, active)
+            # Of rows that depend on each other forces are shared as they will be told.
+            lam = lam if seen is None else seen.lam
             change = self._opened_or_closed(place, lam, active, status)
             tried.add(tuple(active.tolist()))
             if change is None or tuple(change.tolist()) in tried:
