@@ -1,6 +1,7 @@
 """What the command line prints is what a person would say: bounded, in the statement's words."""
 
 import csv
+import shlex
 from pathlib import Path
 
 import pytest
@@ -214,3 +215,21 @@ def test_a_model_is_not_written_over_itself(ask):
     code, said = ask("simulate", text, "-o", "./model.toml")
     assert code == 2 and "is the model itself" in said
     assert Path("model.toml").read_text("utf-8") == text
+
+
+def test_the_next_commands_can_be_typed_as_they_are_printed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "a folder/my model.toml"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "stationary" in line]
+    in_file = Path("a folder/my model.toml").read_text("utf-8").splitlines()
+    lines += [line.removeprefix("#") for line in in_file if " simulate " in line]
+    assert len(lines) > 2
+    for line in lines:
+        assert "a folder/my model.toml" in shlex.split(line)
+
+
+def test_no_word_is_cut_in_a_narrow_terminal(ask, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "24")
+    code, said = ask("statics", block("dropped ball"))
+    assert code == 0 and "…" not in said
+    assert "balanced" in "".join(said.split())

@@ -50,7 +50,8 @@ def facts(title: str, entries: Iterable[tuple[str, Any]]) -> Any:
 
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
-    grid.add_column()
+    # A word that is wider than the terminal goes on below; nothing is cut.
+    grid.add_column(overflow="fold")
     for name, value in entries:
         grid.add_row(f"  {name}", Text(str(value)))
     return Group(Text(title, style="bold"), grid)

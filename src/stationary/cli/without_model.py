@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,12 @@ def new(options: Any) -> Answer:
             "Choose another name, or add --force.",
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(starter(str(path), path.stem.replace("_", " ")), encoding="utf-8")
+    typed = shlex.quote(str(path))
+    path.write_text(starter(typed, path.stem.replace("_", " ")), encoding="utf-8")
     return Answer([
         f"wrote {path}\n\nnext:\n"
-        f"  stationary simulate {path} -o motion.png\n"
-        f"  stationary report {path} -o report.html"
+        f"  stationary simulate {typed} -o motion.png\n"
+        f"  stationary report {typed} -o report.html"
     ])  # fmt: skip
 
 
