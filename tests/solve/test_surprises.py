@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 from scipy.integrate import quad, solve_ivp
+from scipy.optimize import brentq
 from scipy.special import beta
 
 import stationary as st
@@ -241,3 +243,29 @@ def test_what_symmetry_holds_still_is_measured_by_noise_that_knows_none():
     start |= {a.dot: -3.3024764349518327, b.dot: -3.3024764349547167, c.dot: 1.44e-12}
     motion = st.simulate(linkage, span=(0, 0.01), start=start, method=st.Runge(), points=3)
     assert motion.steps < 30
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("method", ["auto", st.Runge(), st.BDF()], ids=["auto", "Runge", "BDF"])
+def test_what_falls_from_rest_in_a_plane_is_slowed_by_the_square_of_its_speed(method, unit):
+    # A root to the third power has a slope where it vanishes: none.
+    c = 0.1 / unit
+    speed = st.sqrt(x.dot**2 + y.dot**2)
+    stone = st.particle(1.0, at=(x, y), gravity=9.81 * unit)
+    stone += st.System(dissipation=c * speed**3 / 3)
+    motion = st.simulate(stone, span=(0, 4), points=11, method=method)
+    fastest = np.sqrt(9.81 * unit / c)
+    fallen = fastest * np.tanh(motion.t * 9.81 * unit / fastest)
+    assert abs(motion[y.dot] + fallen).max() < 1e-8 * fastest
+    assert not motion[x].any()
+
+
+@pytest.mark.parametrize("power", ["half", 2.5], ids=str)
+def test_a_ball_strikes_as_deep_as_its_energy_presses_it_by_hertz(power):
+    power = sp.Rational(5, 2) if power == "half" else power
+    pressed = 0.4 * 1e4 * st.Max(0, -x) ** power
+    ball = st.System(kinetic=x.dot**2 / 2, potential=9.81 * x + pressed)
+    deepest = st.Event(x.dot, direction=1, terminal=True)
+    motion = st.simulate(ball, span=(0, 2), start={x: 1.0}, events=[deepest])
+    deep = brentq(lambda d: 9.81 * (1 + d) - 0.4 * 1e4 * d**2.5, 0, 1, xtol=1e-15)
+    assert motion[x][-1] == pytest.approx(-deep, rel=1e-8)

@@ -184,10 +184,6 @@ class Translator:
             return 1 / self._power(base, -exponent)
         if exponent == sp.S.Half:
             return ca.sqrt(base)
-        if exponent.is_Rational and exponent.q == 2:
-            # x**(3/2) as x·√x: differentiable where a power is not.
-            whole = (int(exponent.p) - 1) // 2
-            return self._power(base, sp.Integer(whole)) * ca.sqrt(base)
         return ca.power(base, self(exponent))
 
     def _piecewise(self, e: sp.Piecewise) -> Any:
