@@ -125,6 +125,21 @@ def test_a_constraint_that_jumps_is_told():
     )
 
 
+def test_an_action_without_a_number_is_told():
+    assert_says(
+        st.StatementError,
+        "the action of an event gives no finite number.\n"
+        "  Found nan for 'x.dot' at t = 2.\n"
+        "  Write an action that is defined wherever the event happens.",
+        run(
+            st.System(kinetic=x.dot**2 / 2, potential=x),
+            start={x: 2.0},
+            events=[st.Event(x, direction=-1, action={x.dot: st.sqrt(x.dot)})],
+            span=(0, 9),
+        ),
+    )
+
+
 def test_bounces_that_pile_up_are_told():
     event = st.Event(x, direction=-1, action={x.dot: -x.dot / 4})
     with pytest.raises(st.DidNotConverge) as caught:

@@ -89,7 +89,8 @@ def simulate(
         Whether a start that violates a constraint is moved, by as little as possible; if false it
         is refused. ``motion.repaired`` says by how much.
     rtol, atol : float
-        Tolerances; Taylor series always work to rounding.
+        Tolerances. Sizes are measured: `atol` is a part of how far each coordinate goes, and of how
+        fast, in every unit. Taylor series always work to rounding.
     throw : bool
         If false, a motion that ends early is returned with its status instead of raised.
 

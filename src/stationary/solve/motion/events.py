@@ -354,6 +354,14 @@ class Watch:
         jumps = [jump for i in now for jump in self._actions[i]]
         for place, f in jumps:
             after[place] = float(f(t, y, self._params, np.zeros(0)))
+            if not np.isfinite(after[place]):
+                n = self._kernel.size
+                name = self._kernel.layout.name(place % n) + ".dot" * (place >= n)
+                raise StatementError(
+                    "the action of an event gives no finite number.",
+                    f"Found {after[place]:g} for '{name}' at t = {t:.6g}.",
+                    "Write an action that is defined wherever the event happens.",
+                )
         if jumps:
             self._acts = [*self._acts[-CHATTER:], t]
             if chatters(self._acts, _PACE * self._span, len(self._acts)):
