@@ -108,3 +108,14 @@ def test_a_hanging_chain_that_was_found_from_lying_is_followed():
     assert [branch.parameter.min(), branch.parameter.max()] == [0.015, 0.03]
     hanging = -np.multiply.outer(branch.parameter, [0, 1, 2])
     assert np.abs(branch[r][..., 1] - hanging).max() < 1e-12
+
+
+def test_branches_that_are_not_followed_are_counted(monkeypatch):
+    # A pitchfork has two beside the trunk.
+    pitchfork = st.System(potential=(1 - mu) * x**2 / 2 + x**4 / 4)
+    asked = {"parameter": mu, "span": (0, 2), "start": {x: 0}}
+    assert st.continuation(pitchfork, **asked).left_out == 0
+    monkeypatch.setattr("stationary.solve.continuation.arclength._MOST_BRANCHES", 2)
+    diagram = st.continuation(pitchfork, **asked)
+    assert len(diagram.branches) == 2 and diagram.left_out == 1
+    assert "1 more branch(es) begin at these points and were not followed" in str(diagram)

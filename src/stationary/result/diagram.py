@@ -150,6 +150,8 @@ class Diagram(AbstractShown):
     frozen : str or None
         What changes as time goes on, and at which time it is taken; the branches are then those
         of one instant.
+    left_out : int
+        How many more branches begin at special points, and were not followed.
 
     Examples
     --------
@@ -166,6 +168,7 @@ class Diagram(AbstractShown):
     special: list[Special]
     params: dict[str, float]
     frozen: str | None = None
+    left_out: int = 0
 
     def plot(self, *expressions: Any):
         """Draw the diagram: stable solid, unstable dashed, special points marked.
@@ -189,4 +192,9 @@ class Diagram(AbstractShown):
             lines.append(f"  {self.frozen}")
         lines += [f"  {branch}; ended: {branch.status.message}" for branch in self.branches]
         lines += [f"  {point}" for point in self.special]
+        if self.left_out:
+            lines.append(
+                f"  {self.left_out} more branch(es) begin at these points and were not followed: "
+                "ask about a shorter span, or from a start on one of them"
+            )
         return "\n".join(lines)

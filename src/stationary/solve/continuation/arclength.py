@@ -73,6 +73,8 @@ class Follower(AbstractCrossing):
     marks: list[Mark] = field(default_factory=list)
     knots: list[np.ndarray] = field(default_factory=list)
     free: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    #: How many branches begin at its points that were not followed.
+    left_out: int = 0
 
     # -- following --------------------------------------------------------------------------------
 
@@ -111,6 +113,7 @@ class Follower(AbstractCrossing):
             progress.close()
         if not self.trails:
             self.trails = [self._labelled(half) for half in halves]
+        self.left_out = sum(not self._known(*leaves) for leaves in waiting)
 
     def follow(
         self, z: np.ndarray, tangent: np.ndarray, beside: np.ndarray | None, progress: Progress

@@ -140,7 +140,9 @@ def _diagram(curve: EquilibriumCurve, follower: Follower) -> Diagram:
     ]  # fmt: skip
     special.sort(key=lambda s: (s.parameter, tuple(s.q)))
     frozen = first.frozen and frozen_at(first.t, first.frozen, None)
-    return Diagram(curve.system, curve.parameter, branches, special, curve.params, frozen)
+    return Diagram(
+        curve.system, curve.parameter, branches, special, curve.params, frozen, follower.left_out
+    )
 
 
 def _growth_decides(curve: EquilibriumCurve, trail: Trail) -> bool:
