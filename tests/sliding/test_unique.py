@@ -158,3 +158,16 @@ def test_a_slide_says_where_coulombs_law_does_not_decide(long, degrees, open_):
     part = st.slider(points=feet, weights=[0.6, 0.9], pusher=pusher)
     slide = st.quasistatics(part, span=(0, 0.01), points=3)
     assert ("does not decide" in slide.status.message) is open_
+
+
+@pytest.mark.parametrize("length", [1e-9, 1.0, 100.0, 1e9])
+def test_of_many_motions_the_smallest_is_the_same_in_every_unit(length):
+    # A rod that rubs only at the end at which a hand pulls: it may go along or turn, or half each.
+    x, y, phi = st.coordinates("x y phi")
+    end = (x + length * st.cos(phi), y + length * st.sin(phi))
+    rod = st.System(friction=[st.Friction(1.0, on=end)], constraints=[end[0] - length * st.t])
+    for verb in (st.minimum_power, st.newton):
+        step = verb(rod, at={phi: np.pi / 2})
+        assert step.unique is False
+        moves = (step[x.dot] / length, step[y.dot] / length, step[phi.dot])
+        assert moves == pytest.approx((0.5, 0.0, -0.5), abs=1e-9)

@@ -277,13 +277,14 @@ def _to_one(free: np.ndarray) -> np.ndarray:
 
 
 def smallest(answer: Answer, free: np.ndarray) -> Answer:
-    """Of all velocities that cost the same, return the one of smallest size."""
+    """Of all velocities that cost the same, return the one that moves least, at its levers."""
     problem = answer.problem
     if not len(free):
         return answer
     B, _, G = problem.matrices
-    basis = np.linalg.qr(free.T)[0]
-    shift = -basis @ (basis.T @ answer.v)
+    basis = np.linalg.qr((free * problem.levers).T)[0]
+    ways, shares = basis / problem.levers[:, None], basis.T @ (answer.v * problem.levers)
+    shift = -ways @ shares
 
     def allowed(v: np.ndarray) -> bool:
         forward = problem.sums(answer.y * problem.rates(v))
@@ -294,11 +295,11 @@ def smallest(answer: Answer, free: np.ndarray) -> Answer:
         # The least of z² under w·y ≥ 0: a small quadratic program.
         cones = Cones(basis.shape[1])
         cones.P = sparse.eye(basis.shape[1], format="csc")
-        cones.cost = basis.T @ answer.v
-        ahead = problem.sums(answer.y[:, None] * (B @ basis))
+        cones.cost = shares
+        ahead = problem.sums(answer.y[:, None] * (B @ ways))
         cones.least(sparse.csr_matrix(-ahead), problem.sums(answer.y * answer.rates))
-        cones.least(sparse.csr_matrix(-(G @ basis)), answer.opening)
-        shift = basis @ cones.solve().x
+        cones.least(sparse.csr_matrix(-(G @ ways)), answer.opening)
+        shift = ways @ cones.solve().x
         if not allowed(answer.v + shift):
             return answer
     v = answer.v + shift
