@@ -53,6 +53,25 @@ def test_friction_on_something_without_velocity():
     )
 
 
+def test_friction_on_a_velocity_is_told_from_friction_on_a_place():
+    # Its rate is an acceleration: it would take nothing of what slides.
+    r = st.coordinates("r", shape=(4, 2))
+    for made, shown in (
+        (lambda: [st.Friction(1.0, on=x.dot, name="floor")], "x.dot"),
+        (lambda: [st.Drag(1.0, 2, on=(x, 2 * y.dot), name="floor")], "2*y.dot"),
+        (lambda: st.each(lambda v: st.Friction(1.0, on=v), r.dot, name="floor"), "r[i,0].dot"),
+    ):
+        assert_says(
+            st.StatementError,
+            f"friction 'floor' acts on '{shown}', which is not a place.\n"
+            f"  Found the velocity '{shown.split('*')[-1]}' in it; friction acts against the rate "
+            "of what it is given.\n"
+            "  Give what slips, whose rate is the speed of the slip, as in "
+            "st.Friction(limit, on=x).",
+            lambda made=made: st.System(friction=made()),
+        )
+
+
 def test_no_friction_and_no_constraint():
     assert_says(
         st.StatementError,

@@ -409,6 +409,14 @@ def _check_physics(fields: dict[str, Any]) -> None:
     for rub in fields["friction"]:
         for e in rub.on:
             _refuse_inputs(f"what friction '{rub.name}' acts on", e, str(e))
+            if rates := _velocities(e):
+                raise StatementError(
+                    f"friction '{rub.name}' acts on '{e}', which is not a place.",
+                    f"Found the velocity '{rates[0]}' in it; friction acts against the rate of "
+                    "what it is given.",
+                    "Give what slips, whose rate is the speed of the slip, as in "
+                    "st.Friction(limit, on=x).",
+                )
     for contact in fields["contacts"]:
         for e in (contact.gap, *(contact.slip or ())):
             _refuse_inputs(f"contact '{contact.name}'", e, str(e))
