@@ -41,7 +41,7 @@ class Event:
     ----------
     expr : expression
     terminal : bool
-        Whether the motion ends there.
+        Whether the motion ends there, in the state before any action.
     direction : int
         1 to notice only passages upwards, −1 only downwards, 0 both.
     name : str, optional
