@@ -168,7 +168,7 @@ def test_every_kind_of_result_is_in_the_table(made):
     assert kinds - travel == {Taken}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def made():
     results = {name: make() for name, make in MAKE.items()}
     # What printing finds out travels along.

@@ -15,7 +15,7 @@ from scipy.sparse.linalg import splu
 
 from stationary.solve.linear import dense
 from stationary.solve.newton import iterated, shortened
-from stationary.solve.sliding.problem.numbers import Answer, by_columns, by_rows, largest
+from stationary.solve.sliding.problem.numbers import Answer, largest
 from stationary.solve.sliding.problem.question import Place, Question
 
 _MOST_STEPS, _FEW_STEPS = 100, 20
@@ -83,11 +83,11 @@ class Law:
         forces = (self.force(v)[0], self.rounded(v, mu, eps)[0], lam, mu)
         self.strength = max(self.light, *map(largest, forces))
 
-    def force(self, v: np.ndarray) -> tuple[np.ndarray, Any]:
+    def force(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return all forces but those of friction terms and of what holds, and their slope."""
         units = 1 / self.place.problem.levers
         force, slope = self.question.evaluate("forces", self.place, v * units)
-        return force * units, by_rows(units, by_columns(slope, units))
+        return force * units, units[:, None] * dense(slope) * units
 
     # -- the law of friction ----------------------------------------------------------------------
 
@@ -145,7 +145,7 @@ class Law:
         ])  # fmt: skip
         J = np.zeros((len(z), len(z)))
         n, m = self.n, self.n + self.rows
-        J[:n, :n] = (slope.toarray() - self.drag * np.eye(n) - self.B.T @ by_v) / F
+        J[:n, :n] = (slope - self.drag * np.eye(n) - self.B.T @ by_v) / F
         J[:n, n:m] = self.A.T / F
         J[:n, m:] = (self.G.T - self.B.T @ by_mu) / F
         J[n:m, :n], J[n:m, n:m] = self.A / self.speed, np.diag(self.soft) / self.speed
@@ -230,7 +230,7 @@ class Law:
         F, a, b, c = self.strength, n, n + m, n + m + rows
         J = np.zeros((len(z), len(z)))
         balance = force - self.drag * v - self.B.T @ y + self.A.T @ lam + self.G.T @ mu
-        J[:a, :n], J[:a, a:b] = (slope.toarray() - self.drag * np.eye(n)) / F, -self.B.T / F
+        J[:a, :n], J[:a, a:b] = (slope - self.drag * np.eye(n)) / F, -self.B.T / F
         J[:a, b:c], J[:a, c:] = self.A.T / F, self.G.T / F
         law, works, ways, own, by_press = self._sharp_law(v, y, mu, scale)
         J[a:b, :n], J[a:b, a:b], J[a:b, c:] = ways / F, own / F, by_press / F
