@@ -214,6 +214,20 @@ def test_springs_and_dampers_resist_turning():
     assert growth == pytest.approx([-0.25] * 2, rel=1e-9)
 
 
+@pytest.mark.parametrize("method", ["auto", st.Runge(), st.BDF()])
+def test_a_torsion_spring_about_a_hinge_counts_from_minus_to_plus_half_a_turn(method):
+    # From half a turn it goes on as fast from minus half a turn: sines of the same time, repeated.
+    angle, rate, frequency = st.coordinates("angle"), 6.0, np.sqrt(0.5)
+    flap = st.Frame().turn("z", angle)
+    wheel = st.body(1.0, inertia=(1, 1, 1), frame=flap)
+    wheel += st.spring(0.5, between=(st.Frame(), flap), about="z")
+    motion = st.simulate(wheel, span=(0, 5), start={angle.dot: rate}, method=method)
+    turn = 2 * np.arcsin(np.pi * frequency / rate) / frequency
+    count = round(5 / turn)
+    expected = 2 * np.pi * count + rate / frequency * np.sin(frequency * (5 - count * turn))
+    assert motion.status == "done" and motion[angle][-1] == pytest.approx(expected, rel=1e-8)
+
+
 @pytest.mark.parametrize(
     "between, about, words",
     [

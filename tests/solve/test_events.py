@@ -59,6 +59,17 @@ def test_the_first_of_several_terminal_events_ends_the_motion():
     assert [len(times) for times in motion.events] == [0, 1, 0]
 
 
+@pytest.mark.parametrize(
+    "expr, expected",
+    [(st.sqrt(y - 0.5), [np.pi / 3]), (st.acos(2 * y), [5 * np.pi / 3]), (st.log(y - 0.5), [])],
+)
+def test_what_is_no_number_beyond_its_zero_happens_at_it(expr, expected):
+    # y = cos t. A logarithm ends too, far from zero.
+    swing = st.System(kinetic=y.dot**2 / 2, potential=y**2 / 2)
+    motion = st.simulate(swing, span=(0, 6), start={y: 1}, events=[st.Event(expr, name="end")])
+    assert motion.events["end"] == pytest.approx(expected, rel=1e-12)
+
+
 def test_a_start_on_an_event_is_not_the_event():
     motion = st.simulate(ball, span=(0, 3), start={x.dot: 3.0}, events=[st.Event(x, terminal=True)])
     assert motion.t[-1] == pytest.approx(6 / 9.81, abs=1e-13)

@@ -62,7 +62,12 @@ def turned(between: Any, about: Any, rest: sp.Expr, what: str) -> sp.Expr:
         return 3 - trace
     axis = direction(about, f"the axis of {what}")
     twist = (seen[2][1] - seen[1][2], seen[0][2] - seen[2][0], seen[1][0] - seen[0][1])
-    return (Shared(2 * sp.atan2(dot(axis, twist), 1 + trace)) - rest) ** 2
+    if apply(seen, axis) == tuple(axis):
+        # On a hinge sine and cosine tell: half a turn has no digits in the other formula.
+        angle = sp.atan2(dot(axis, twist), trace - 1)
+    else:
+        angle = 2 * sp.atan2(dot(axis, twist), 1 + trace)
+    return (Shared(angle) - rest) ** 2
 
 
 def rates(between: Any, about: Any, what: str) -> Vector:

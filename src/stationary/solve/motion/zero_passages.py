@@ -15,18 +15,39 @@ Course = Callable[..., np.ndarray]
 _PART = 0.1
 _MOST_HALVINGS = 40
 MOST_INTERVALS = 200_000
+# What has come down to this part of its size where it ends, as a root does, is zero there.
+_FADED = 1e-4
 
 
 def passages(course: Course, times: np.ndarray, g: np.ndarray, direction: int = 0) -> np.ndarray:
     """Return when an expression passes through zero, upwards (1), downwards (−1) or both (0).
 
-    It is known at some times. A zero that it leaves is no passage, one that it reaches is.
+    It is known at some times. A zero that it leaves is no passage, one that it reaches is, also
+    where it is no number beyond, as a root.
     """
     times, g = _seen_through(course, times, g)
-    at = np.flatnonzero((g[:-1] != 0) & (np.sign(g[:-1]) != np.sign(g[1:])))
+    before, after = np.isnan(g[:-1]), np.isnan(g[1:])
+    at = np.flatnonzero((g[:-1] != 0) & (np.sign(g[:-1]) != np.sign(g[1:])) & ~before)
     if direction:
         at = at[(g[at] < 0) == (direction > 0)]
-    return zeros(course, times[at], times[at + 1]) if len(at) else np.empty(0)
+    ends, at = at[after[at]], at[~after[at]]
+    passed = zeros(course, times[at], times[at + 1]) if len(at) else np.empty(0)
+    if not len(ends):
+        return passed
+    scale = np.nanmax(np.abs(g))
+    last = [_last(course, times[k], times[k + 1], g[k]) for k in ends]
+    return np.sort([*passed, *(t for t, value in last if abs(value) <= _FADED * scale)])
+
+
+def _last(course: Course, low: float, high: float, value: float) -> tuple[float, float]:
+    """Return the last instant at which an expression is a number, and its value there."""
+    while low < (middle := (low + high) / 2) < high:
+        at = float(course(np.array([middle]))[0])
+        if np.isnan(at):
+            high = middle
+        else:
+            low, value = middle, at
+    return low, value
 
 
 def zeros(course: Course, a: np.ndarray, b: np.ndarray, *given: np.ndarray) -> np.ndarray:
