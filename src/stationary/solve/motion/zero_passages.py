@@ -35,7 +35,7 @@ def passages(course: Course, times: np.ndarray, g: np.ndarray, direction: int = 
     if not len(ends):
         return passed
     scale = np.nanmax(np.abs(g))
-    last = [_last(course, times[k], times[k + 1], g[k]) for k in ends]
+    last = [_last(course, *map(float, (times[k], times[k + 1], g[k]))) for k in ends]
     return np.sort([*passed, *(t for t, value in last if abs(value) <= _FADED * scale)])
 
 
