@@ -69,3 +69,15 @@ def test_augustis_column_of_equal_springs_leans_along_and_across_them():
         root = np.sqrt(1 - both * np.sin(lean) ** 2)
         assert p * np.sin(lean) * np.cos(lean) == pytest.approx(lean * root, rel=1e-9)
     assert ways == {(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)} - {(0, 0)}
+
+
+@pytest.mark.parametrize("wave", [0.0, 1e-13])
+def test_a_post_that_leans_alike_to_every_side_says_that_more_may_begin_there(wave):
+    # Its branches are a circle, or fourteen whose energies no number tells apart.
+    r2, seven = x**2 + y**2, x**7 - 21 * x**5 * y**2 + 35 * x**3 * y**4 - 7 * x * y**6
+    post = st.System(potential=(1 - P) * r2 / 2 + r2**2 / 4 + wave * seven)
+    diagram = st.continuation(post, parameter=P, span=(0, 1.5), start={x: 0, y: 0})
+    assert diagram.unclear == 1 and "a family of them, may begin there" in str(diagram)
+    apart = st.System(potential=(1 - P) * r2 / 2 + y**2 / 4 + r2**2 / 4)
+    asked = {"parameter": P, "span": (0, 1.2), "start": {x: 0, y: 0}}
+    assert st.continuation(apart, **asked).unclear == 0

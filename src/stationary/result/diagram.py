@@ -152,6 +152,9 @@ class Diagram(AbstractShown):
         of one instant.
     left_out : int
         How many more branches begin at special points, and were not followed.
+    unclear : int
+        At how many special points several modes give way together, in directions that are not told
+        apart: of the branches that begin there, or of a family of them, some are followed.
 
     Examples
     --------
@@ -169,6 +172,7 @@ class Diagram(AbstractShown):
     params: dict[str, float]
     frozen: str | None = None
     left_out: int = 0
+    unclear: int = 0
 
     def plot(self, *expressions: Any):
         """Draw the diagram: stable solid, unstable dashed, special points marked.
@@ -196,5 +200,10 @@ class Diagram(AbstractShown):
             lines.append(
                 f"  {self.left_out} more branch(es) begin at these points and were not followed: "
                 "ask about a shorter span, or from a start on one of them"
+            )
+        if self.unclear:
+            lines.append(
+                f"  at {self.unclear} of these points several modes give way alike, in whichever "
+                "direction: more branches, or a family of them, may begin there"
             )
         return "\n".join(lines)

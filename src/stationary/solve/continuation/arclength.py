@@ -75,6 +75,8 @@ class Follower(AbstractCrossing):
     free: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     #: How many branches begin at its points that were not followed.
     left_out: int = 0
+    #: At how many crossings modes give way together in directions that are not told apart.
+    unclear: int = 0
 
     # -- following --------------------------------------------------------------------------------
 
@@ -496,6 +498,7 @@ class Follower(AbstractCrossing):
             self.knots += [z] * bool(places)
             leaving += [(z, (place - z) / np.linalg.norm(place - z), place) for place in places]
             if not places:
+                self.unclear += not every and len(ways) > 1
                 leaving += [(z, sign * way, None) for way in ways for sign in (1.0, -1.0)]
         return True
 

@@ -141,8 +141,9 @@ def _diagram(curve: EquilibriumCurve, follower: Follower) -> Diagram:
     special.sort(key=lambda s: (s.parameter, tuple(s.q)))
     frozen = first.frozen and frozen_at(first.t, first.frozen, None)
     return Diagram(
-        curve.system, curve.parameter, branches, special, curve.params, frozen, follower.left_out
-    )
+        curve.system, curve.parameter, branches, special, curve.params, frozen,
+        follower.left_out, follower.unclear,
+    )  # fmt: skip
 
 
 def _growth_decides(curve: EquilibriumCurve, trail: Trail) -> bool:
