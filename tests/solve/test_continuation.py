@@ -292,7 +292,7 @@ def test_a_subcritical_pitchfork_has_unstable_side_branches_that_turn_at_folds()
     assert only(found, "pitchfork") == pytest.approx([0.0], abs=1e-10)
     assert only(found, "fold") == pytest.approx([-0.25, -0.25], abs=1e-10)
     for branch in side_branches(found):
-        assert not np.any(branch.stable[1:][np.abs(branch[x][1:]) < np.sqrt(0.5) - 1e-6])
+        assert not np.any(branch.stable[np.abs(branch[x]) < np.sqrt(0.5) - 1e-6])
         assert np.all(branch.stable[np.abs(branch[x]) > np.sqrt(0.5) + 1e-6])
 
 

@@ -423,8 +423,8 @@ class Follower(AbstractCrossing):
 
         def test(s: float) -> float:
             z = at(s)
-            ahead = self.tangent(z, tangent)
-            value = self._tests(z, ahead, self.curve.growing(z))[which] / abs(tests[i][which])
+            grows = self.curve.growing(z) if which == 2 else counts[i]
+            value = self._tests(z, self.tangent(z, tangent), grows)[which] / abs(tests[i][which])
             # A determinant itself: its root has no parabola at a zero.
             return float(np.sign(value) * abs(value) ** len(z) if which == 1 else value)
 

@@ -16,8 +16,9 @@ from stationary.model.system import System
 from stationary.result.diagram import Branch, Diagram, Special
 from stationary.result.equilibrium import Equilibrium
 from stationary.solve.arguments import quiet
-from stationary.solve.continuation.arclength import Follower, Trail
+from stationary.solve.continuation.arclength import Follower
 from stationary.solve.continuation.equilibrium_curve import EquilibriumCurve
+from stationary.solve.continuation.trails import Mark, Trail
 from stationary.solve.gate.claims import passed
 from stationary.solve.inertia import require_system
 from stationary.solve.rest.stability import frozen_at
@@ -25,6 +26,9 @@ from stationary.solve.rest.statics import refuse_contacts, statics
 
 # Most points on a branch, and how many are looked at where growth rates do not tell.
 _MOST_POINTS, _LOOKS = 5000, 3
+
+# A point this near to a special one, in the scaled variables, is that one.
+_SPECIAL = 1e-6
 
 
 @quiet
@@ -121,7 +125,7 @@ def _diagram(curve: EquilibriumCurve, follower: Follower) -> Diagram:
             parameter=trail.points[:, -1],
             q=trail.points[:, :n],
             lam=trail.points[:, n:-1],
-            unstable=trail.growing if _growth_decides(curve, trail) else np.full(len(trail), -1),
+            unstable=_counted(curve, trail, follower.marks),
             status=trail.status,
         )
         for trail in follower.trails
@@ -144,6 +148,22 @@ def _diagram(curve: EquilibriumCurve, follower: Follower) -> Diagram:
         curve.system, curve.parameter, branches, special, curve.params, frozen,
         follower.left_out, follower.unclear,
     )  # fmt: skip
+
+
+def _counted(curve: EquilibriumCurve, trail: Trail, marks: list[Mark]) -> np.ndarray:
+    """Return how many modes grow at every point of a branch; −1 where that is not decided.
+
+    At a special point a rate is rounding, and no count: what statics says there holds.
+    """
+    if not _growth_decides(curve, trail):
+        return np.full(len(trail), -1)
+    counts = trail.growing.copy()
+    away = [np.abs((trail.points - mark.z) / curve.scale).max(axis=1) for mark in marks]
+    special = np.any(np.array(away).reshape(-1, len(trail)) < _SPECIAL, axis=0)
+    for i in np.flatnonzero(special & (counts == 0)):
+        if curve.stable(trail.points[i]) is False:
+            counts[i] = max(1, *trail.growing[max(i - 1, 0) : i + 2])
+    return counts
 
 
 def _growth_decides(curve: EquilibriumCurve, trail: Trail) -> bool:

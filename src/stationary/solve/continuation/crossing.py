@@ -25,6 +25,9 @@ CROSSED = 1e-6
 # equations once it is found; steps by which it is brought onto its curve.
 _LOSING, _LOST, _LAST = 1e-3, 1e-9, 2
 
+# How far beside a place it is looked how slopes change.
+_BESIDE = 1e-5
+
 # How far from a crossing it is looked around it, from how many sides, and in how many steps.
 AROUND, _SIDES, _STEPS = LONGEST, 60, 40
 
@@ -67,33 +70,41 @@ class AbstractCrossing(AbstractCorrector):
         return z
 
     def _where_lost(self, z: np.ndarray, ranks: int) -> np.ndarray:
-        """Gauss–Newton on F = 0, Jᵀψ = 0, ψ·ψ = 1 for as many orthogonal ψ as ranks are lost."""
-        n = len(z)
+        """Gauss–Newton on F = 0, ψ·J n = 0 for null vectors n and as many ψ as ranks are lost.
 
-        def step(both: np.ndarray) -> np.ndarray | None:
-            z, psi = both[:n], both[n:].reshape(ranks, -1)
+        Both are those of J bordered by the ones next to the start (W. Govaerts, Numerical Methods
+        for Bifurcations of Dynamical Equilibria, 2000, ch. 3): how J bends is asked along n alone.
+        """
+        J = self.curve.values(z)[1]
+        psi = null_rows(J.T, 0.0, least=ranks)[-ranks:]
+        plane = null_rows(J, 0.0, least=ranks + 1)[-ranks - 1 :]
+
+        def step(z: np.ndarray) -> np.ndarray | None:
             F, J = self.curve.values(z)
-            bend = np.empty((n, ranks, n))
-            for j, e in enumerate(1e-5 * np.eye(n)):
-                change = self.curve.values(z + e)[1] - self.curve.values(z - e)[1]
-                bend[j] = psi @ change / 2e-5
-            top = np.hstack([J, np.zeros((len(J), psi.size))])
-            lost = np.hstack([bend.transpose(1, 2, 0).reshape(-1, n), np.kron(np.eye(ranks), J.T)])
-            unit = np.einsum("ac,bk->abck", np.eye(ranks), psi)
-            unit = (unit + unit.swapaxes(0, 1)).reshape(ranks**2, -1)
-            K = np.vstack([top, lost, np.hstack([np.zeros((ranks**2, n)), unit])])
-            apart = psi @ psi.T - np.eye(ranks)
-            known = np.concatenate([F, (psi @ J).ravel(), apart.ravel()])
-            if not (np.all(np.isfinite(K)) and np.all(np.isfinite(known))):
+            K = np.block([[J, psi.T], [plane, np.zeros((ranks + 1, ranks))]])
+            right, left = np.zeros((len(K), ranks + 2)), np.zeros((len(K), ranks))
+            right[: len(F), 0], right[len(F) :, 1:] = -F, np.eye(ranks + 1)
+            left[len(z) :] = np.eye(ranks)
+            if not (np.all(np.isfinite(K)) and np.all(np.isfinite(F))):
                 return None
-            return both - np.linalg.lstsq(K, known, rcond=1e-10)[0]
+            try:
+                both, left = np.linalg.solve(K, right), np.linalg.solve(K.T, left)[: len(F)]
+            except np.linalg.LinAlgError:
+                return None
+            (across, *ways), (missed, *lost) = both[: len(z)].T, both[len(z) :].T
 
-        psi = null_rows(self.curve.values(z)[1].T, 0.0, least=ranks)[-ranks:]
-        both, _, _ = iterated(
-            np.append(z, psi), step, lambda both, move: ended(both[:n], move[:n]),
-            most=MOST_CORRECTIONS,
-        )  # fmt: skip
-        return both[:n]
+            def bend(move: np.ndarray) -> np.ndarray:
+                change = self.curve.values(z + move)[1] - self.curve.values(z - move)[1]
+                return np.ravel(ways @ (change.T @ left)) / 2
+
+            bends = [bend(_BESIDE * way) / _BESIDE for way in ways]
+            slopes = np.hstack([lost, bends]).T
+            known = np.append(-missed, np.ravel(lost) - bend(across))
+            if not (np.all(np.isfinite(slopes)) and np.all(np.isfinite(known))):
+                return None
+            return z + across + np.linalg.lstsq(slopes, known, rcond=1e-10)[0] @ ways
+
+        return iterated(z, step, ended, most=MOST_CORRECTIONS)[0]
 
     def ranks_lost(self, z: np.ndarray) -> int:
         """Return how many ranks are lost at the crossing next to a place."""
