@@ -181,6 +181,18 @@ def test_a_load_inside_a_beam_makes_its_shear_jump():
     assert_says(smooth[0], E * J * (second.at(L / 2, "+") - second.at(L / 2, "-")))
 
 
+def test_a_load_inside_makes_the_slopes_of_coupled_fields_jump():
+    # What pulls at v is v′ + b u′, of what is loaded f; nothing pulls at v in the middle.
+    v, b = st.field("v", over=(X, 0, L)), st.parameters("b")
+    du, dv = u.diff(X), v.diff(X)
+    pde = st.equations(
+        st.Continuum(potential=du**2 / 2 + dv**2 / 2 + b * du * dv, loads=[st.Load(f, u.at(L / 2))])
+    )
+    jump_u, jump_v = (s.at(L / 2, "-") - s.at(L / 2, "+") for s in (du, dv))
+    assert_says(pde[u.at(L / 2)], sp.expand(jump_u + b * jump_v), f)
+    assert_says(pde[v.at(L / 2)], sp.expand(jump_v + b * jump_u))
+
+
 def test_two_bars_joined_at_a_point_balance_their_forces_there():
     a, E2 = st.parameters("a E2")
     one, two = st.field("u1", over=(X, 0, a)), st.field("u2", over=(X, a, L))

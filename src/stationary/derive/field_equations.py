@@ -363,8 +363,15 @@ class _Points:
         self._coordinates()
 
     def _places(self, f: Field) -> list[sp.Expr]:
-        """Return both ends, and between them the points at which something happens."""
-        named = [p.place for p in self.continuum.points if p.stem == f.stem]
+        """Return both ends, and between them the points at which something happens.
+
+        Where slopes of another field jump, so do those of this one that pull together with them.
+        """
+        orders = self.continuum.orders
+        pulls = (self.work[f].at_end(order) for order in range(orders[f]))
+        jump = (g for e in pulls for g in fields_in(e) if g.order >= orders[g.whole])
+        stems = {f.stem, *(g.stem for g in jump)}
+        named = [p.place for p in self.continuum.points if p.over == f.over and p.stem in stems]
         named += jumps(self.continuum, f.over)
         inner = [e for e in dict.fromkeys(named) if e not in f.ends]
         inner.sort(key=lambda e: (default_of(e) if default_of(e) is not None else 0.0, str(e)))
