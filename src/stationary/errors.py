@@ -42,6 +42,12 @@ class StationaryError(Exception):
 class StatementError(StationaryError, ValueError):
     """The statement of a system, or of a question about it, contradicts itself.
 
+    Attributes
+    ----------
+    status : str
+        "missing" where a file is not there or may not be touched, "typed" where a command line is
+        wrong; else empty.
+
     Examples
     --------
     >>> x = st.coordinates("x")
@@ -53,6 +59,8 @@ class StatementError(StationaryError, ValueError):
       Found x*x.dot; expected an expression of coordinates and st.t.
       Put what depends on velocities into kinetic, dissipation or loads.
     """
+
+    status: str = ""
 
 
 class DerivationError(StationaryError, ValueError):
@@ -183,6 +191,23 @@ def printable(text: str) -> str:
     )
 
 
+def of_a_file(error: OSError) -> str:
+    """Say what the machine says about a file, in three parts.
+
+    Examples
+    --------
+    >>> print(of_a_file(FileNotFoundError(2, "No such file or directory", "here/run.nc")))
+    'here/run.nc' cannot be written or read.
+      Found: No such file or directory.
+      Name a file in a folder that exists and where you may write.
+    """
+    return say(
+        f"'{error.filename}' cannot be written or read." if error.filename else "a file is wrong.",
+        f"Found: {error.strerror or error}.",
+        "Name a file in a folder that exists and where you may write.",
+    )
+
+
 def did_you_mean(name: str, choices: Iterable[str]) -> str:
     """Return ``" Did you mean 'theta1'?"`` for the nearest choice, or nothing.
 
@@ -251,6 +276,12 @@ def _spelled(function: Callable[..., Any], name: str) -> Callable[..., Any]:
             return function(*places, **given)
         except StationaryError:
             raise
+        except OSError as error:
+            if not outermost:
+                raise
+            refused = StatementError(of_a_file(error))
+            refused.status = "missing"  # what the command line ends with
+            raise refused from error
         except _UNFORESEEN as error:
             words = _misspelled(function, name, places, given) if type(error) is TypeError else ""
             if words:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import stationary as st
 from stationary.lower.kernel import graph_of
@@ -34,6 +35,18 @@ def test_constraints_and_moments_have_their_place():
     assert "R_{w}" not in text
     assert r"\dot{\omega}_z C" in text and r"&= \tau" in text
     assert r"m \ddot{z} &= - g m + \lambda_{\mathrm{table}}" in text
+
+
+def test_what_is_conserved_is_written_by_angular_velocities():
+    frame = st.Frame().move(st.coordinates("x y z")).turn(R)
+    report = st.check(st.body(2.0, inertia=(1, 2, 3), frame=frame, gravity=9.81))
+    energy = "R.omega.x**2/2 + R.omega.y**2 + 3*R.omega.z**2/2 + x.dot**2 + y.dot**2 + z.dot**2"
+    assert "R_w" not in report["energy"].text
+    found = report["energy"].text.removeprefix("T + U = ").removesuffix(" is conserved")
+    stand = {"R.omega.": "w", ".dot": "_dot"}
+    for name, short in stand.items():
+        found, energy = found.replace(name, short), energy.replace(name, short)
+    assert (sp.sympify(found) - sp.sympify(energy + " + 19.62*z")).expand() == 0
 
 
 def test_equations_are_printed_by_angular_velocities():

@@ -349,6 +349,16 @@ def test_a_result_needs_a_name_that_says_what_file_it_is(made):
         st.save(made["rest"], "rest.txt")
 
 
+def test_a_file_that_cannot_be_written_is_told_by_its_name(made, tmp_path):
+    motion = made["motion"]
+    ways = {"nc": lambda path: st.save(motion, path), "html": lambda path: st.live(motion, path),
+            "toml": lambda path: st.save(motion.system, path)}  # fmt: skip
+    for ending, write in ways.items():
+        with pytest.raises(st.StatementError, match="cannot be written or read") as caught:
+            write(tmp_path / "nowhere" / f"file.{ending}")
+        assert f"file.{ending}" in str(caught.value) and caught.value.status == "missing"
+
+
 def test_a_motion_that_has_travelled_rests_where_it_stuck_and_refuses_what_only_its_run_knew():
     x = st.coordinates("x")
     friction = [st.Load(-0.3 * st.sign(x.dot), on=x)]
@@ -394,6 +404,10 @@ def test_nobody_writes_into_what_evidence_was_measured_of():
         for each in (whole, pickle.loads(pickle.dumps(whole))):
             with pytest.raises(ValueError, match="read-only"):
                 getattr(each, name)[0] = 5
+    # Nor into what follows from them and is kept.
+    for name in ("a", "lam", "u", "potential"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(motion, name)[0] = 5
     # What is asked for by name is one's own.
     degrees = motion[theta]
     degrees *= 180 / np.pi

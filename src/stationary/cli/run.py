@@ -61,21 +61,16 @@ def _answered(options: Any) -> int:
     return [reply.code, *(_failed(error, options) for error in distinct)][-1]
 
 
-def _of_a_file(error: OSError) -> str:
-    """Say what the machine says about a file, in three parts."""
-    from stationary.errors import say
-
-    return say(
-        f"'{error.filename}' cannot be written or read." if error.filename else "a file is wrong.",
-        f"Found: {error.strerror or error}.",
-        "Name a file in a folder that exists and where you may write.",
-    )
-
-
 def _failed(error: Exception, options: Any) -> int:
     """Say what is wrong in three parts, and return its code."""
     from stationary.cli.words import for_a_shell
-    from stationary.errors import DerivationError, DidNotConverge, MissingExtra, StatementError
+    from stationary.errors import (
+        DerivationError,
+        DidNotConverge,
+        MissingExtra,
+        StatementError,
+        of_a_file,
+    )
 
     codes = (
         (DidNotConverge, NOT_FOUND),
@@ -85,7 +80,7 @@ def _failed(error: Exception, options: Any) -> int:
     )
     code = next((code for kind, code in codes if isinstance(error, kind)), WRONG)
     code = {"typed": USAGE, "missing": MISSING}.get(getattr(error, "status", ""), code)
-    said = for_a_shell(_of_a_file(error) if isinstance(error, OSError) else str(error))
+    said = for_a_shell(of_a_file(error) if isinstance(error, OSError) else str(error))
     if getattr(options, "json", False):
         import json
 

@@ -16,6 +16,7 @@ from stationary.derive.graph import Graph
 from stationary.derive.lagrange import Equations, equations
 from stationary.derive.readable import in_fractions, plain, tidy
 from stationary.derive.sampling import compiled, random_state, sampled, states_of, vanish, vanishes
+from stationary.derive.turning import in_angular_velocities
 from stationary.derive.virtual_work import (
     generalized_forces,
     linear_and_constant,
@@ -28,6 +29,8 @@ from stationary.model.layout import Layout
 from stationary.model.symbols import Coordinate, Input, Parameter, Velocity, rate, t
 from stationary.model.system import System, require
 from stationary.model.terms import Drag
+
+Back = Callable[[sp.Expr], sp.Expr]
 
 #: Operations of an expression that is written into a line.
 MOST_SHOWN = 150
@@ -78,7 +81,7 @@ def check(system: System) -> Report:
     drags = tuple(f for f in system.friction if isinstance(f, Drag))
     smooth = replace(system, friction=drags, contacts=())
     try:
-        whole, _ = in_fractions(readable(smooth))
+        whole, back = in_fractions(readable(smooth))
         eq = equations(whole)
     except TooLong:
         return Report(system.name, tuple(findings_by_numbers(smooth, losses)), exhaustive=False)
@@ -88,8 +91,8 @@ def check(system: System) -> Report:
         lambda: [_skew(eq)],
         lambda: [_gradient(eq)],
         lambda: [_equations(eq)],
-        lambda: [_cyclic(eq, whole, losses)],
-        lambda: [_energy(eq, whole, losses)],
+        lambda: [_cyclic(eq, whole, losses, back)],
+        lambda: [_energy(eq, whole, losses, back)],
         lambda: _constraints(eq) if eq.lam else [],
     ]
     findings, exhaustive = [], eq.simplified
@@ -252,7 +255,7 @@ def _equations_by_numbers(eq: Equations) -> Finding:
 # -- what is conserved ----------------------------------------------------------------------------
 
 
-def _cyclic(eq: Equations, whole: System, losses: Dry) -> Finding:
+def _cyclic(eq: Equations, whole: System, losses: Dry, back: Back) -> Finding:
     """Name coordinates on which no energy and no force depends, and what becomes of their momenta.
 
     A force along such a coordinate, as that of a motor, changes its momentum and leaves it cyclic.
@@ -270,10 +273,10 @@ def _cyclic(eq: Equations, whole: System, losses: Dry) -> Finding:
             continue
         momentum, force = tidy(whole.kinetic.diff(c.dot)), tidy(L.diff(c) + Q[i])
         rubs = losses.rubbing(c)
-        pull = _shown(force, "of the force on it")
+        pull = _shown(back(force), "of the force on it")
         changes = [] if vanishes(force) else [f"at the rate {pull}"]
         changes += [f"by friction {listed(rubs)}"] if rubs else []
-        size = _shown(momentum, f"∂T/∂{c.dot}")
+        size = _shown(back(momentum), f"∂T/∂{c.dot}")
         ways.add(how)
         if changes:
             change = " and ".join(changes)
@@ -286,7 +289,7 @@ def _cyclic(eq: Equations, whole: System, losses: Dry) -> Finding:
     return Finding("cyclic", bool(sentences), text, how, kept, required=False)
 
 
-def _energy(eq: Equations, whole: System, losses: Dry) -> Finding:
+def _energy(eq: Equations, whole: System, losses: Dry, back: Back) -> Finding:
     """Check dh/dt = −∂L/∂t + q̇·Q − λ·(A q̇), with W on the side of the energy."""
     T, v = whole.kinetic, eq.velocities
     L = T - whole.potential + whole.work
@@ -304,7 +307,8 @@ def _energy(eq: Equations, whole: System, losses: Dry) -> Finding:
     if natural and h == 0:
         text = "; ".join(["no energy is stated", *reasons])
         return Finding("energy", False, text, how, h, required=False)
-    value = "" if is_long((h,), MOST_SHOWN) else f" = {plain(h)}"
+    read = in_angular_velocities(h, eq.coordinates)
+    value = "" if is_long((read,), MOST_SHOWN) else f" = {plain(back(read))}"
     text = f"{name}{value} is {'not ' if reasons else ''}conserved"
     if not natural and not reasons:
         text += ": the Jacobi integral"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
@@ -20,7 +21,7 @@ from stationary.derive.virtual_work import conditions
 from stationary.model.built_once import opened
 from stationary.model.checks import is_unit
 from stationary.model.space.rotation import Entry, Orientation, orientations
-from stationary.model.symbols import t
+from stationary.model.symbols import Coordinate, t
 from stationary.model.terms import Constraint
 
 if TYPE_CHECKING:
@@ -165,17 +166,11 @@ class Turned:
             self.rows.append((c.name, *map(self.settled, (self._along_time(p), right))))
 
     def _rates(self, e: Any) -> sp.Expr:
-        e = sp.S(e)
-        for turn in self.turns:
-            e = turn.in_rates(e)
-        return e
+        return _in_rates(self.turns, e)
 
     def settled(self, e: sp.Expr) -> sp.Expr:
         """Write by matrices and in good order."""
-        e = sp.expand(e)
-        for turn in self.turns:
-            e = turn.shortened(turn.by_matrix(turn.reduced(e)))
-        return self._back(tidy(e))
+        return self._back(_settled(self.turns, e))
 
     def _along_time(self, e: sp.Expr) -> sp.Expr:
         total = sp.diff(e, t) + sum(sp.diff(e, c) * c.dot + sp.diff(e, c.dot) * c.ddot
@@ -202,13 +197,7 @@ class Turned:
 
     def __str__(self) -> str:
         """Write the equations as text, angular velocities and matrices by name."""
-        typed: dict[sp.Basic, sp.Basic] = {}
-        for turn in self.turns:
-            name = turn.rotation.name
-            for axis, w, rate, row in zip("xyz", turn.omega, turn.rates, turn.matrix):
-                typed[w] = sp.Symbol(f"{name}.omega.{axis}")
-                typed[rate] = sp.Symbol(f"{name}.omega.{axis}.dot")
-                typed |= {e: sp.Symbol(f"{name}.{axis}{b}") for b, e in zip("xyz", row)}
+        typed = _typed(self.turns)
         width = max(len(name) for name, _, _ in self.rows) + 1
         lines = ["Equations of motion" + (f" of {self.system.name}" if self.system.name else "")]
         for name, *sides in self.rows:
@@ -229,13 +218,56 @@ class Turned:
         return "\n".join(lines)
 
 
+def _in_rates(turns: list[_Turn], e: Any) -> sp.Expr:
+    e = sp.S(e)
+    for turn in turns:
+        e = turn.in_rates(e)
+    return e
+
+
+def _settled(turns: list[_Turn], e: sp.Expr) -> sp.Expr:
+    e = sp.expand(e)
+    for turn in turns:
+        e = turn.shortened(turn.by_matrix(turn.reduced(e)))
+    return tidy(e)
+
+
+def _typed(turns: list[_Turn]) -> dict[sp.Basic, sp.Basic]:
+    """Return angular velocities and matrices by the names that text has for them."""
+    typed: dict[sp.Basic, sp.Basic] = {}
+    for turn in turns:
+        name = turn.rotation.name
+        for axis, w, rate, row in zip("xyz", turn.omega, turn.rates, turn.matrix):
+            typed[w] = sp.Symbol(f"{name}.omega.{axis}")
+            typed[rate] = sp.Symbol(f"{name}.omega.{axis}.dot")
+            typed |= {e: sp.Symbol(f"{name}.{axis}{b}") for b, e in zip("xyz", row)}
+    return typed
+
+
+def _turns(coordinates: Iterable[Coordinate]) -> list[_Turn]:
+    """Return the orientations among few coordinates; none where nothing turns, or too much does."""
+    every = list(coordinates)
+    rotations = orientations(c for c in every if isinstance(c, Entry))
+    few = len(every) <= _MOST
+    return [_Turn(r, len(rotations) == 1) for r in rotations] if few else []
+
+
+def in_angular_velocities(e: sp.Expr, coordinates: Iterable[Coordinate]) -> sp.Expr:
+    """Write what is quadratic in quaternions and their rates by angular velocities and matrices."""
+    turns = _turns(coordinates)
+    try:
+        return _settled(turns, _in_rates(turns, e)).xreplace(_typed(turns)) if turns else e
+    except sp.PolynomialError:
+        return e
+
+
 def turned(eq: Equations) -> Turned | None:
     """Return the equations by angular velocities; None where nothing turns, or too much does."""
-    rotations = orientations(c for c in eq.coordinates if isinstance(c, Entry))
-    if not rotations or len(eq.coordinates) > _MOST or eq.system.friction:
+    turns = _turns(eq.coordinates)
+    if not turns or eq.system.friction:
         return None
     try:
-        return Turned(eq, [_Turn(r, len(rotations) == 1) for r in rotations])
+        return Turned(eq, turns)
     except sp.PolynomialError:
         # Roots and quotients of quaternions are no entries of a rotation matrix.
         return None

@@ -45,7 +45,7 @@ class Field(AbstractReal):
     """A field u(X, t) over an interval, or a derivative of it; a symbol in densities.
 
     ``u.dot`` and ``u.ddot`` are its derivatives by time, ``u.diff(X)`` and ``u.diff(X, 2)`` those
-    by position, ``u.at(L)`` is its value at a point.
+    by position, ``u.at(L)``, or ``u(L)``, is its value at a point.
 
     Attributes
     ----------
@@ -64,6 +64,8 @@ class Field(AbstractReal):
     (u.dot, u', u'', u'.dot)
     >>> u.at(L), u.at(L).dot, u.diff(X).at(0)
     (u(L), u(L).dot, u'(0))
+    >>> u(L) == u.at(L), u.dot(L) == u.at(L).dot
+    (True, True)
     """
 
     rank = "d"
@@ -158,6 +160,10 @@ class Field(AbstractReal):
         place = self._place(place)
         value = PointValue(self.stem, self.over, place, self.order, side)
         return (value, value.dot, value.ddot)[self.rate]
+
+    def __call__(self, place: Any) -> Any:
+        """Return the value at a point, as ``at`` does: ``u(L)`` is written as it is printed."""
+        return self.at(place)
 
     def _place(self, place: Any) -> sp.Expr:
         if isinstance(place, (bool, str)) or not isinstance(

@@ -33,6 +33,7 @@ class Multipliers(np.ndarray):
         whole = len(layout.stated) == layout.multipliers
         multipliers = (every if whole else every[..., [*layout.stated, *gaps]]).view(cls)
         multipliers.layout, multipliers._every = layout, None if whole else every
+        multipliers.flags.writeable = False
         return multipliers
 
     @property

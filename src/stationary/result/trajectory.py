@@ -34,7 +34,7 @@ from stationary.model.terms import vector
 from stationary.result.fields import FieldFunction, at_points, checked
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
-from stationary.result.views import STAYS, AbstractShown, AbstractTravels, show, writable
+from stationary.result.views import STAYS, AbstractShown, AbstractTravels, kept, show, writable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,8 +155,8 @@ class AbstractMotion(AbstractShown):
         return self.y[:, self.kernel.size : 2 * self.kernel.size]
 
     def _columns(self, values: ca.DM) -> np.ndarray:
-        """Turn one column per time into one row per time."""
-        return np.asarray(values).reshape(-1, len(self.t)).T
+        """Turn one column per time into one row per time, to be read."""
+        return kept(np.asarray(values).reshape(-1, len(self.t)).T)
 
     @cached_property
     def _constraints(self) -> tuple[np.ndarray, np.ndarray]:
@@ -296,7 +296,7 @@ class AbstractMotion(AbstractShown):
     @cached_property
     def u(self) -> np.ndarray:
         """Inputs, shape (times, inputs)."""
-        return self.inputs_at(self.t, self.y)
+        return kept(self.inputs_at(self.t, self.y))
 
     def inputs_at(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return the inputs at times and states, shape (times, inputs)."""

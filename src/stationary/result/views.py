@@ -58,6 +58,13 @@ def writable(value: Any) -> Any:
     return value.copy() if isinstance(value, np.ndarray) and not value.flags.writeable else value
 
 
+def kept(value: np.ndarray) -> np.ndarray:
+    """Return what a result keeps: evidence was measured of these numbers, nobody writes into them."""
+    held = value.view()
+    held.flags.writeable = False
+    return held
+
+
 class AbstractTravels:
     """A result, or a part of one: it travels to other processes, and compares by value.
 
@@ -67,13 +74,10 @@ class AbstractTravels:
     """
 
     def __post_init__(self):
-        # Evidence was measured of these numbers: nobody writes into them.
         for f in fields(self):  # pyright: ignore[reportArgumentType]  # every result is a dataclass
             value = getattr(self, f.name)
             if type(value) is np.ndarray and value.flags.writeable:
-                kept = value.view()
-                kept.flags.writeable = False
-                object.__setattr__(self, f.name, kept)
+                object.__setattr__(self, f.name, kept(value))
 
     def __reduce__(self) -> tuple:
         return _arrived, (type(self), travelling(self))

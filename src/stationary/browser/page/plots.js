@@ -23,7 +23,8 @@ function short(x, digits = 4) {
   const a = Math.abs(x);
   if (a === 0) return "0";
   const long = a >= Math.pow(10, Math.max(4, digits)) || a < 1e-3;
-  const text = long ? x.toExponential(Math.max(2, digits - 1)) : String(+x.toPrecision(digits));
+  const rounded = +x.toPrecision(Math.max(3, digits));
+  const text = long ? rounded.toExponential() : String(+x.toPrecision(digits));
   return text.replace("-", "−").replace("e+", "e");
 }
 // As many digits as tell one tick from the next.
@@ -37,7 +38,7 @@ function labelled(marks) {
 function plot(canvas, curves, labels, colors) {
   const [pen, width, height] = fit(canvas);
   if (width < 40 || height < 40) return;
-  const box = { left: 54, right: 10, top: 10, bottom: 30 };
+  pen.font = "12px system-ui, sans-serif";
   let [x0, x1, y0, y1] = [Infinity, -Infinity, Infinity, -Infinity];
   for (const c of curves)
     for (let k = 0; k < c.x.length; k++) {
@@ -52,9 +53,11 @@ function plot(canvas, curves, labels, colors) {
   if (!(x1 > x0)) { x0 -= 0.5; x1 += 0.5; }
   const pad = 0.06 * (y1 - y0);
   y0 -= pad; y1 += pad;
+  const heights = labelled(ticks(y0, y1, Math.max(2, height / 45)));
+  const widest = Math.max(0, ...heights.map(([, text]) => pen.measureText(text).width));
+  const box = { left: Math.max(44, widest + 9), right: 10, top: 10, bottom: 30 };
   const X = x => box.left + (x - x0) / (x1 - x0) * (width - box.left - box.right);
   const Y = y => height - box.bottom - (y - y0) / (y1 - y0) * (height - box.top - box.bottom);
-  pen.font = "12px system-ui, sans-serif";
   pen.lineWidth = 1;
   pen.strokeStyle = colors.grid;
   pen.fillStyle = colors.soft;
@@ -64,7 +67,7 @@ function plot(canvas, curves, labels, colors) {
     pen.fillText(text, X(x), height - box.bottom + 14);
   }
   pen.textAlign = "right";
-  for (const [y, text] of labelled(ticks(y0, y1, Math.max(2, height / 45)))) {
+  for (const [y, text] of heights) {
     pen.beginPath(); pen.moveTo(box.left, Y(y)); pen.lineTo(width - box.right, Y(y)); pen.stroke();
     pen.fillText(text, box.left - 5, Y(y) + 4);
   }
