@@ -63,7 +63,7 @@ def test_an_input_has_no_place_in_an_energy(keyword):
 
 
 @pytest.mark.parametrize(
-    ("value", "found"), [(None, "NoneType: 'None'"), (True, "bool: 'True'"), ([x], "list: '[x]'")]
+    ("value", "found"), [(None, "NoneType: 'None'"), (True, "bool: 'True'"), ("x", "str: 'x'")]
 )
 def test_what_is_no_expression_is_not_an_energy(value, found):
     assert_says(
@@ -324,6 +324,41 @@ MESSAGES: Messages = {
             "loads has an entry that is not one.\n"
             "  Found 'F', expected st.Load(…).\n"
             "  Pass a list of such terms.",
+        ),
+        "an equation is written as what vanishes": (
+            stated(constraints=[sp.Eq(x, 2 * y)]),
+            "constraints has an entry that is not one.\n"
+            "  Found 'Eq(x, 2*y)', expected st.Constraint(…) or an expression.\n"
+            "  Write what vanishes: x - 2*y.",
+        ),
+        "two symbols that differ are no constraint": (
+            stated(constraints=[x == y]),
+            "constraints has an entry that is not one.\n"
+            "  Found 'False', expected st.Constraint(…) or an expression.\n"
+            "  Write what vanishes, as x - y: == compares symbols.",
+        ),
+        "a matrix is no list": (
+            stated(constraints=sp.Matrix([x - y])),
+            "constraints has an entry that is not one.\n"
+            "  Found 'Matrix([[x - y]])', expected st.Constraint(…) or an expression.\n"
+            "  Pass its entries, as in list(…).",
+        ),
+        "an energy is one expression": (
+            stated(kinetic=sp.Matrix([x.dot**2])),
+            "the kinetic energy is not an expression.\n"
+            "  Found MutableDenseMatrix: 'Matrix([[x.dot**2]])'; expected an expression of "
+            "coordinates, parameters, inputs and st.t.\n"
+            "  Give one expression; of an array take its one entry, as in T[0].",
+        ),
+        "a name is declared once": (
+            lambda: st.coordinates("x y x"),
+            "'x y x' has one name twice.\n  Found 'x' again.\n  Give every one its own.",
+        ),
+        "what has inertia has an angle": (
+            lambda: st.body(m, inertia=1, at=(x, y)),
+            "a body in the plane needs its angle.\n"
+            "  Found inertia=1, and nothing that turns.\n"
+            "  Give angle=phi, or state what does not turn as st.particle.",
         ),
         "a constraint with a velocity is pointed to pfaffian": (
             stated(constraints=[st.Constraint(x.dot - y, name="wheel")]),

@@ -27,13 +27,17 @@ from tests.stated import (
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(float("nan"), "'nan'"), ("heavy", "'heavy'"), (np.complex128(1 + 2j), "'(1+2j)'"),
-     (10**400, repr("1" + "0" * 59))],
+    [(float("nan"), "'nan'.\n  Give a number."),
+     ("2 kg", "'2 kg'.\n  Give a number, in SI units and radians: units are read in model files."),
+     (1 + st.t, "'t + 1'.\n  Give a number; what changes over time or with the state is an input, "
+                "st.inputs."),
+     (np.complex128(1 + 2j), "'(1+2j)'.\n  Give a number."),
+     (10**400, repr("1" + "0" * 59) + ".\n  Give a number.")],
 )  # fmt: skip
 def test_the_value_of_a_parameter_is_a_number(value, shown):
     assert_says(
         st.StatementError,
-        f"the value of parameter 'm' is not a finite number.\n  Found {shown}.\n  Give a number.",
+        f"the value of parameter 'm' is not a finite number.\n  Found {shown}",
         run(params={m: value}),
     )
 
@@ -357,6 +361,20 @@ def test_a_drag_whose_power_turns_out_to_be_below_one_is_refused_as_such():
         "  Choose coordinates that need no such term, or leave it out knowingly.",
         lambda: st.simulate(slowed, span=(0, 1), start={x.dot: 1.0}, params={n: 0.5}),
     )
+
+
+def test_a_value_is_pointed_to_the_argument_that_takes_it():
+    advice = {"params": "'m' is a parameter: give its value in params.",
+              "inputs": "'F' is an input: give its course in inputs.",
+              "start": "'x' is what moves: give its first value in start."}  # fmt: skip
+    pushed = st.System(kinetic=m * x.dot**2 / 2, loads=[st.Load(F, on=x)])
+    for name, right in (("m", "params"), ("F", "inputs"), ("x", "start")):
+        for wrong in advice.keys() - {right}:
+            with pytest.raises(st.StatementError) as caught:
+                run(pushed, **{"inputs": {F: 0}, wrong: {name: 1}})()
+            assert str(caught.value).endswith(advice[right])
+    with pytest.raises(st.StatementError, match=r"one instant of it, as in motion\.at\(1\.0\)"):
+        run(start=run()())()
 
 
 @pytest.mark.parametrize("what", ["start", "params", "inputs"])

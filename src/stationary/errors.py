@@ -296,15 +296,22 @@ def _spelled(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return checked
 
 
+# Arguments that take the state of a result.
+_STATES = ("start", "at")
+
+
 def no_dictionary(argument: str, value: Any) -> tuple[str, str, str] | None:
     """Say what is wrong with what should give values to names."""
     if hasattr(value, "items"):
         return None
-    shown = str(value).partition("\n")[0][:60]
+    shown, over_time = str(value).partition("\n")[0][:60], hasattr(value, "t")
     return (
         f"{argument} does not say which value is whose.",
         f"Found {type(value).__name__}: {shown}; expected a dictionary.",
-        f"Give symbols or names with their values, as in {argument}={{'x': 1.0}}.",
+        "Give one instant of it, as in motion.at(1.0)."
+        if over_time and argument in _STATES
+        else "Give symbols or names with their values, as in "
+        f"{argument}={{'x': {'(-1.0, 1.0)' if argument == 'within' else '1.0'}}}.",
     )
 
 

@@ -119,8 +119,38 @@ model:17:1: 'energies' is given twice.
 model:10:11: the value of 'kinetic' is text without quotes.
    10 | kinetic = m*l^2
       |           ^^^^^
-  Found m*l^2
-  Put expressions and other text in quotes, as in "m*x'^2/2"."""),
+  Found m*l^2.
+  Put expressions, and values with units, in quotes, as in "m*x'^2/2" or "5 cm"."""),
+    "a unit without quotes": ("theta = 2", "theta = 30deg", """\
+model:18:9: the value of 'theta' is text without quotes.
+   18 | theta = 30deg
+      |         ^^^^^
+  Found 30deg.
+  Put expressions, and values with units, in quotes, as in "m*x'^2/2" or "5 cm"."""),
+    "a velocity without quotes": ("theta = 2", "theta' = 2", """\
+model:18:1: a key has no value.
+   18 | theta' = 2
+      | ^^^^^
+  Found 'theta' without '=' after it.
+  Put a velocity in quotes, as in "theta'" = 1."""),
+    "the start of a parameter": ("theta = 2", "m = 2", """\
+model:18:1: 'm' is not a coordinate.
+   18 | m = 2
+      | ^
+  Coordinates: theta.
+  Give its value in [parameters]."""),
+    "an expression with a unit": ('"1 kg"', '"2*0.5 kg"', """\
+model:6:5: parameter 'm' is no number with a unit.
+    6 | m = "2*0.5 kg"
+      |     ^^^^^^^^^^
+  Found '2*0.5 kg'.
+  Write one number before kg, or an expression of numbers alone."""),
+    "one point is no course": ("span = [0, 20]", "span = [0, 20]\npoints = 1", """\
+model:22:10: 'points' is not a whole number in range.
+   22 | points = 1
+      |          ^
+  Found 1, expected 2 to 1000000.
+  Write one from 2 to 1000000, without a point."""),
     "quote that is not closed": ('"50 cm"', '"50 cm', """\
 model:7:5: a quote is opened and never closed.
     7 | l = "50 cm

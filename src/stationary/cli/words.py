@@ -43,6 +43,7 @@ _RULES: list[tuple[str, Any]] = [
     (r"(?:an )?st\.Load\b(?:\((?:[^()]|\([^)]*\))*\))?", "[[loads]] with force and on"),
     (r"\b(pfaffian|constraints|contacts|loads)=\[…?\]", r"[[\1]]"),
     (r"name=…", "a name"),
+    (r"declare st\.parameters\([^)]*\)", "give it in [parameters]"),
     (r"st\.(parameters|coordinates|inputs)\([^)]*\)", r"[\1]"),
     (r"; \S+\.diff\(st\.t\) is zero, \S+ is not", ""),
     (r"(?:stabilize|events|action|degree|elements|shapes)=\S+", "another value"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import sympy as sp
@@ -43,7 +43,7 @@ class Finding:
     passed: bool
     text: str
     how: str = "exact"
-    value: Any = None
+    value: Any = field(default=None, hash=False)
     required: bool = True
 
     def __bool__(self) -> bool:

@@ -349,7 +349,8 @@ def _source(path: Any) -> Source:
             if _is_folder(file.parent)
             else []
         )
-        remedy = did_you_mean(file.name, beside).strip()
+        strange = isinstance(error, FileNotFoundError)
+        remedy = did_you_mean(file.name, beside).strip() if strange else ""
         if "=" in str(path):
             remedy = "Text of a model has more than one line: end it with a line break."
         raise FileError(

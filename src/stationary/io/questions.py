@@ -42,6 +42,10 @@ def _whole(reader: Reader, path: Path) -> int:
     return reader.whole(path, f"'{path[-1]}'")
 
 
+def _points(reader: Reader, path: Path) -> int:
+    return reader.whole(path, f"'{path[-1]}'", fewest=2)
+
+
 def _number(reader: Reader, path: Path) -> float:
     return reader.number(path, f"'{path[-1]}'")
 
@@ -213,14 +217,14 @@ Take = Callable[[Reader, Path], Any]
 
 #: For each question its keys and what reads them.
 QUESTIONS: dict[str, dict[str, Take]] = {
-    "simulate": {"span": _span, "points": _whole, "method": _method, "step": _positive,
+    "simulate": {"span": _span, "points": _points, "method": _method, "step": _positive,
                  "rtol": _positive, "atol": _positive, "events": _events},
     "statics": {"start": start_of, "kind": _kind, "t": _number},
     "equilibria": {"within": _within, "t": _number},
     "linearize": {"at": start_of, "t": _number},
     "continue": {"parameter": _parameter, "span": _span, "start": start_of,
                  "points": _whole, "seconds": _positive},
-    "slide": {"span": _span, "points": _whole, "method": _sliding, "step": _positive,
+    "slide": {"span": _span, "points": _points, "method": _sliding, "step": _positive,
               "rtol": _positive},
     "modes": {"count": _whole, "at": start_of, "t": _number},
     "bounds": {"of": _bounded, "at": start_of, "t": _number, "count": _whole, "prove": _positive},

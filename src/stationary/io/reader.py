@@ -131,6 +131,12 @@ class Reader:
             pair = units.split(value)
             if pair is not None and pair[1] and _could_be_unit(pair[1]):
                 return self._with_unit(path, *pair)
+            front, _, unit = value.strip().rpartition(" ")
+            if front and front.rstrip()[-1] not in "+-*/^(" and _could_be_unit(unit):
+                self.document.complain(
+                    path, f"{what} is no number with a unit.", f"Found {value[:60]!r}.",
+                    f"Write one number before {unit[:20]}, or an expression of numbers alone.",
+                )  # fmt: skip
             e = parse(value, self.names.within(path, what, states=False))
             value = float(e) if e.is_number else math.nan
         elif isinstance(value, bool) or not isinstance(value, (int, float)):

@@ -121,7 +121,9 @@ def _state(reader: Reader, path: Path, name: str) -> Any:
         known += reader.names.arrays
         reader.document.complain_of_key(
             path, f"'{stem}' is not a coordinate.", f"Coordinates: {', '.join(known)}.",
-            did_you_mean(stem, known).strip() or "Declare it in coordinates.",
+            "Give its value in [parameters]."
+            if isinstance(reader.names.symbols.get(stem), symbols.Parameter)
+            else did_you_mean(stem, known).strip() or "Declare it in coordinates.",
         )  # fmt: skip
     return reader.number(path, f"the start of '{name}'")
 

@@ -180,7 +180,9 @@ class _Scanner:
             self.complain(
                 *stretch, "a key has no value.",
                 f"Found {self.text[stretch[0] : stretch[1]][:40]!r} without '=' after it.",
-                "Write key = value.",
+                f"Put a velocity in quotes, as in \"{name[-1]}'\" = 1."
+                if self.text.startswith("'", self.at)
+                else "Write key = value.",
             )  # fmt: skip
         self.at = self._after(_BLANK, self.at + 1)
         path = (*table, *name)
@@ -337,8 +339,8 @@ class _Scanner:
             rest = whole[0].rstrip() if whole else ""
             self.complain(
                 self.at, self.at + len(rest), f"the value of '{path[-1]}' is text without quotes.",
-                f"Found {rest[:60]}", "Put expressions and other text in quotes, as in "
-                '"m*x\'^2/2".',
+                f"Found {rest[:60]}.", "Put expressions, and values with units, in quotes, as in "
+                '"m*x\'^2/2" or "5 cm".',
             )  # fmt: skip
         self.at = match.end()
 
@@ -422,7 +424,8 @@ class _Scanner:
 
 def _looks_plain(word: str) -> bool:
     """Tell whether a word begins as a number, a date or a truth does; tomllib decides."""
-    return bool(re.fullmatch(r"true|false|[+-]?(?:inf|nan)|[+-]?\d[0-9A-Za-z_.:+\- ]*", word))
+    digits = r"0[xob][0-9A-Fa-f_]*|[+-]?\d[0-9_.:+\-eETtZz ]*"
+    return bool(re.fullmatch(rf"true|false|[+-]?(?:inf|nan)|{digits}", word))
 
 
 def _unescaped(text: str) -> str:

@@ -163,6 +163,8 @@ def save(
     if isinstance(system, Continuum):
         _refuse("a continuum", f"Found the fields {', '.join(f.name for f in system.fields)}.")
     model = system if isinstance(system, Model) else Model(system)
+    if not model.system.coordinates:
+        _refuse("a system without coordinates", "Found nothing that moves.")
     if model.system.fields:
         _refuse("a discretized continuum", f"Found {model.system.size} coordinates of elements.")
     questions = dict(model.questions)

@@ -14,7 +14,7 @@ from stationary.derive.from_sympy import Translator
 from stationary.errors import StatementError, did_you_mean
 from stationary.model.graphs import renamed, symbols_in
 from stationary.model.interpolation import in_coordinates
-from stationary.model.layout import Layout, name_of, pairs
+from stationary.model.layout import Layout, belonging, name_of, pairs
 from stationary.model.numbers import number_of
 from stationary.model.symbols import Coordinate, Parameter, Velocity, from_dynamicsymbols, t
 
@@ -74,7 +74,7 @@ def drives(layout: Layout, inputs: Mapping[Any, Any] | None, span: tuple[float, 
             raise StatementError(
                 f"inputs names '{name}', which is not an input of this system.",
                 f"Inputs: {', '.join(known) or 'none'}.{did_you_mean(name, known)}",
-                "Declare it with st.inputs and use it in a load.",
+                belonging(layout.system, name) or "Declare it with st.inputs and use it in a load.",
             )
         given[name] = value
     missing = [name for name in known if name not in given]

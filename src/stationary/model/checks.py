@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
@@ -108,7 +109,7 @@ def _terms(kind: str, value: Any, allowed: tuple[type, ...]) -> list[Any]:
                 f"{kind} has an entry that is not one.",
                 f"Found {str(entry)[:60]!r}, expected {kinds}"
                 + (" or an expression." if bare else "."),
-                "Pass a list of such terms.",
+                _instead(entry) or "Pass a list of such terms.",
             )
         if entry.table is None and any(contents(e).sums for e in entry.expressions()):
             raise StatementError(
@@ -118,6 +119,17 @@ def _terms(kind: str, value: Any, allowed: tuple[type, ...]) -> list[Any]:
             )
         terms.append(entry)
     return terms
+
+
+def _instead(entry: Any) -> str:
+    """Say how what SymPy and Python have for equations and lists is written here."""
+    if isinstance(entry, sp.Eq):
+        return f"Write what vanishes: {str(entry.lhs - entry.rhs)[:60]}."
+    if isinstance(entry, (bool, sp.logic.boolalg.BooleanAtom)):
+        return "Write what vanishes, as x - y: == compares symbols."
+    if isinstance(entry, (sp.MatrixBase, np.ndarray)):
+        return "Pass its entries, as in list(…)."
+    return ""
 
 
 def is_unit(term: Any) -> bool:

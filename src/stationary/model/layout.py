@@ -270,7 +270,7 @@ class Layout:
         raise StatementError(
             f"{what} names '{name}', which is not a coordinate or a velocity of this system.",
             f"Coordinates: {', '.join(self.offsets) or 'none'}.{did_you_mean(name, known)}",
-            "The velocity of x is x.dot, or 'x.dot' by name.",
+            belonging(self.system, name) or "The velocity of x is x.dot, or 'x.dot' by name.",
         )
 
     def turned(self, key: Any) -> tuple[Orientation, np.ndarray, int] | None:
@@ -318,7 +318,7 @@ class Layout:
                 raise StatementError(
                     f"params names '{name}', which is not a parameter of this system.",
                     f"Parameters: {', '.join(known) or 'none'}.{did_you_mean(name, known)}",
-                    "Remove it, or use it in the statement.",
+                    belonging(self.system, name) or "Remove it, or use it in the statement.",
                 )
             given[name] = number(value, f"the value of parameter '{name}'")
         missing = [n for n, p in known.items() if n not in given and p.default is None]
@@ -457,12 +457,30 @@ def name_of(key: Any) -> str:
     )
 
 
+def belonging(system: System, name: str) -> str:
+    """Say which argument takes the value of a name of the system; nothing of a strange name."""
+    if name in (p.name for p in system.parameters):
+        return f"'{name}' is a parameter: give its value in params."
+    if name in (u.name for u in system.inputs):
+        return f"'{name}' is an input: give its course in inputs."
+    if name.removesuffix(".dot").partition("[")[0] in (c.name for c in system.coordinates):
+        return f"'{name}' is what moves: give its first value in start."
+    return ""
+
+
 def number(value: Any, what: str) -> float:
     """Take a finite number; refuse anything else by name."""
     taken = number_of(value)
     if not np.isfinite(taken):
+        remedy = "Give a number."
+        if isinstance(value, str):
+            remedy = "Give a number, in SI units and radians: units are read in model files."
+        elif isinstance(value, sp.Expr) and value.free_symbols:
+            remedy = (
+                "Give a number; what changes over time or with the state is an input, st.inputs."
+            )
         raise StatementError(
-            f"{what} is not a finite number.", f"Found {str(value)[:60]!r}.", "Give a number."
+            f"{what} is not a finite number.", f"Found {str(value)[:60]!r}.", remedy
         )
     return taken
 

@@ -257,7 +257,13 @@ def declared(text: str, kind: type) -> Any:
             "Expected names as text, separated by spaces or commas.",
             f"Write them as in st.{kind.__name__.lower()}s('a b').",
         )
-    for symbol in symbols if isinstance(symbols, tuple) else (symbols,):
+    every = symbols if isinstance(symbols, tuple) else (symbols,)
+    twice = next((s.name for k, s in enumerate(every) if s in every[:k]), "")
+    if twice:
+        raise StatementError(
+            f"{text!r} has one name twice.", f"Found '{twice}' again.", "Give every one its own."
+        )
+    for symbol in every:
         if symbol.name == "t" or not re.fullmatch(r"\w+", symbol.name):
             raise StatementError(
                 f"'{symbol.name}' cannot name {_indefinite(kind.__name__.lower())}.",
@@ -309,7 +315,9 @@ def require_expressions(what: str, values: Iterable[Any]) -> None:
                 f"{what} is not an expression.",
                 f"Found {type(value).__name__}: {str(value)[:60]!r}; expected an expression of "
                 "coordinates, parameters, inputs and st.t.",
-                "Build it from st.coordinates and st.parameters; text is not evaluated.",
+                "Give one expression; of an array take its one entry, as in T[0]."
+                if isinstance(value, (sp.MatrixBase, np.ndarray, tuple, list))
+                else "Build it from st.coordinates and st.parameters; text is not evaluated.",
             )
 
 

@@ -59,7 +59,7 @@ def writable(value: Any) -> Any:
 
 
 def kept(value: np.ndarray) -> np.ndarray:
-    """Return what a result keeps: evidence was measured of these numbers, nobody writes into them."""
+    """Return what a result keeps, to be read: evidence was measured of these numbers."""
     held = value.view()
     held.flags.writeable = False
     return held

@@ -73,6 +73,15 @@ def body(
     if frame is None and angle is not None:
         _require(inertia is not None and at is not None, "a body in the plane", inertia, at)
         return parts.body(m, inertia=inertia, at=at, angle=angle, gravity=gravity, name=name)
+    single = (
+        inertia is not None and np.ndim(inertia) == 0 and not isinstance(inertia, sp.MatrixBase)
+    )
+    if frame is None and single:
+        raise StatementError(
+            "a body in the plane needs its angle.",
+            f"Found inertia={str(inertia)[:40]}, and nothing that turns.",
+            "Give angle=phi, or state what does not turn as st.particle.",
+        )
     if frame is None:
         frame, at = Frame().move((0, 0, 0) if at is None else at), None
     if not isinstance(frame, Frame) or angle is not None:
@@ -86,7 +95,7 @@ def body(
         inertia = _shape(shape).inertia(mass)
     _require(inertia is not None, "a body", inertia, at)
     assert inertia is not None
-    if np.ndim(inertia) == 0 and not isinstance(inertia, sp.MatrixBase):
+    if single:
         return _flat(mass, inertia, frame, at, gravity, name)
     tensor = _tensor(inertia)
     _check_mass(mass)
