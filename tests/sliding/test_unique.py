@@ -171,3 +171,115 @@ def test_of_many_motions_the_smallest_is_the_same_in_every_unit(length):
         assert step.unique is False
         moves = (step[x.dot] / length, step[y.dot] / length, step[phi.dot])
         assert moves == pytest.approx((0.5, 0.0, -0.5), abs=1e-9)
+
+
+def rows(*, rubs=(), fixed=(), gaps=(), load=None, length=1.0, force=1.0, time=1.0):
+    """State a system by rows: (what, rate, limit), (what, rate), (what, rate, μ, slip)."""
+    q = st.coordinates("q1 q2 q3 q4")[: len((*rubs, *fixed, *gaps)[0][0])]
+
+    def row(what, rate):
+        return sum(a * x for a, x in zip(what, q)) + rate * length / time * st.t
+
+    return q, st.System(
+        loads=[] if load is None else [st.Load(tuple(force * np.array(load)), on=q)],
+        friction=[st.Friction(force * limit, on=row(*rub)) for *rub, limit in rubs],
+        constraints=[row(*held) for held in fixed],
+        contacts=[
+            st.Contact(row(*gap), friction=mu, slip=row(slip, 0) if mu else None)
+            for *gap, mu, slip in gaps
+        ],
+        coordinates=q,
+    )
+
+
+UNITS = [(1, 1, 1), (1e9, 1e-9, 1), (1e-9, 1e5, 1e-3)]
+
+
+def solutions(length, time, **rates):
+    """Return the velocities with these rates, mode by mode."""
+    return [np.linalg.solve(*map(np.array, zip(*held))) * length / time for held in rates.values()]
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("units", UNITS)
+def test_every_motion_is_told_where_a_contact_slides_beside_what_is_driven(units):
+    # A belt takes it along and off the contact, or along the contact, or leaves it where it is.
+    spring, belt, gap = (-0.2, 0.4), (1.14, -1.08), (-0.08, -0.86)
+    length, force, time = units
+    q, system = rows(
+        rubs=[(spring, 0, 1.07), (belt, 1.64, 2.43)], gaps=[(gap, 0, 1.22, (-1.1, -0.29))],
+        length=length, force=force, time=time,
+    )  # fmt: skip
+    moves = solutions(
+        length, time, leaves=[(spring, 0), (belt, -1.64)], stays=[(gap, 0), (spring, 0)],
+        slides=[(gap, 0), (belt, -1.64)],
+    )  # fmt: skip
+    for verb in (st.minimum_power, st.newton):
+        step = verb(system)
+        told = np.array([step.v, *step.others])
+        assert step.unique is False and len(told) == 3
+        for v in moves:
+            assert np.abs(told - v).max(axis=1).min() < 1e-9 * length / time
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("units", UNITS)
+def test_a_motion_is_found_beside_one_that_runs_away(units):
+    rub, slip = (2.23, 0, 0, -0.56), (0.69, 0.62, -0.06, 1.71)
+    fixed = [((1.62, -1.88, -1.82, -1.86), 0.77), ((1.69, 1.28, -0.26, 0.32), 0)]
+    floor, far = (-0.25, -0.29, 0.74, 0.16), (0.55, 0.19, -1.0, 0.03)
+    length, force, time = units
+    _, system = rows(
+        rubs=[(rub, 0.86, 1.65)], fixed=fixed, load=(4.31, 1.28, -6.8, 1.01),
+        gaps=[(floor, -0.24, 0.31, slip), (far, -0.98, 1.15, (-1.36, 0.33, -1.55, -0.88))],
+        length=length, force=force, time=time,
+    )  # fmt: skip
+    # One contact slides, the other opens, and what rubs is taken along.
+    held = [(rub, -0.86), (floor, 0.24), *((row, -rate) for row, rate in fixed)]
+    (v,) = solutions(length, time, mode=held)
+    for verb in (st.minimum_power, st.newton):
+        assert verb(system).v == pytest.approx(v, rel=1e-8)
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("units", UNITS)
+def test_contacts_that_could_lock_may_open_as_well(units):
+    length, force, time = units
+    fixed = [((0.76, 0.68, -0.27), 0.9), ((-0.2, -0.24, 1.43), 0)]
+    gaps = [((-0.75, -0.02, -1.68), 0, 0.22, (0.01, 0.13, -0.64)),
+            ((0.38, 0.72, 0.02), -0.21, 0.8, (-0.53, 0.83, 1.99))]  # fmt: skip
+    _, system = rows(fixed=fixed, gaps=gaps, length=length, force=force, time=time)
+    for verb in (st.minimum_power, st.newton):
+        v = verb(system).v * time / length
+        assert [np.dot(row, v) for row, _ in fixed] == pytest.approx([-0.9, 0], abs=1e-9)
+        assert all(np.dot(row, v) + rate >= -1e-9 for row, rate, *_ in gaps)
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("units", UNITS)
+@pytest.mark.parametrize(
+    ("rubs", "fixed", "load"),
+    [
+        # What rubs rests, and what does not rub is moved.
+        ([((-0.99, 0, 0), 0, 2.1), ((0, 0, -0.41), 0, 0.82)], ((1.16, 1.46, 0.12), 2.26),
+         (-0.96, -1.48, -0.4)),
+        # A constraint carries nothing but the rounding of what rubs.
+        ([((0, 3.1), 1.21, 0.17), ((0, -0.38), -0.93, 1.46)], ((-0.83, 1.87), -0.43), None),
+        ([((1, 0), 0, 2.0), ((-0.95, 0), 0, 0.55), ((1, 0), -0.72, 2.47)], ((0.12, 1.35), 0), None),
+    ],
+)  # fmt: skip
+def test_rounding_beside_what_rubs_elsewhere_refutes_nothing(rubs, fixed, load, units):
+    length, force, time = units
+    _, system = rows(rubs=rubs, fixed=[fixed], load=load, length=length, force=force, time=time)
+    for verb in (st.minimum_power, st.newton):
+        step = verb(system)
+        rate = np.dot(fixed[0], step.v) * time / length + fixed[1]
+        assert step.status in ("moves", "sticks") and abs(rate) < 1e-12
+
+
+@pytest.mark.parametrize(("gaps", "unique"), [(((0.4, 0.3), (-0.8, 0.1)), True),
+                                              (((0.4, 0.3), (0.8, 0.1)), False)])  # fmt: skip
+def test_what_contacts_hold_between_them_is_not_free(gaps, unique):
+    _, system = rows(fixed=[((0, -2.0), 0)], gaps=[(gap, 0, 0, None) for gap in gaps])
+    for verb in (st.minimum_power, st.newton):
+        assert verb(system).unique is unique

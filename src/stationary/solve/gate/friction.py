@@ -9,8 +9,9 @@ import scipy.sparse as sparse
 
 from stationary.solve.gate.finding import Finding, measured
 from stationary.solve.gate.state import State
+from stationary.solve.sliding.problem.numbers import largest
 
-# Beside the fastest slip one this many times slower is judged as if it were not slower.
+# Beside what is fastest a slip this many times slower is judged as if it were not slower.
 STILL = 1e-6
 
 
@@ -46,7 +47,9 @@ def friction(state: State, rtol: float) -> list[Finding]:
     # A slip that is small beside the rates it is the difference of has no direction of its own.
     terms = abs(B) @ np.abs(state.v) + np.abs(rates)
     slop = state.lengths(terms)
-    slop = rtol * np.maximum(slop, STILL * ways * (slop / ways).max(initial=0.0))
+    # Where all that rubs rests, what moves beside it tells what is slow.
+    fastest = max(largest(slop / ways), largest(state.v * state.levers))
+    slop = rtol * np.maximum(slop, STILL * ways * fastest)
     law, steep = size, np.zeros(1)
     if not dry.all():
         powers = np.where(dry, 1.0, power)

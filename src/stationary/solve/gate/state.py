@@ -15,6 +15,7 @@ from stationary.derive.sliding import Sliding
 from stationary.lower.kernel import numeric
 from stationary.lower.rounding import rounding
 from stationary.solve.scales import Scales, largest_terms, scales_of, tied_digits
+from stationary.solve.sliding.problem.numbers import levers_of
 from stationary.solve.sliding.problem.question import evaluated, terms_of
 
 # How many times the last digits of the coordinates are shaken to see what that changes.
@@ -116,6 +117,11 @@ class State:
         return self._left(self.q)
 
     @cached_property
+    def levers(self) -> np.ndarray:
+        """How fast what rubs, or what it is tied to by rows, moves with each velocity."""
+        return levers_of(self.slips[1], [self.holds[2]])
+
+    @cached_property
     def terms(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Where the rates of each friction term begin, its contact or −1, and the term of each."""
         return _terms(Sliding(self.graph))
@@ -160,7 +166,8 @@ class State:
             # Friction that could be as strong is found to the digits of its limit.
             limits = self.slips[2][(self.terms[1] < 0)[self.terms[2]]]
             strong = max(np.abs(self.y).max(), limits.max(initial=0.0))
-            size = size + abs(self.slips[1]).sum(axis=0) * strong
+            rubs = np.asarray(abs(self.slips[1]).sum(axis=0)).ravel()
+            size = np.asarray(size).ravel() + np.maximum(rubs, self.levers) * strong
         return np.asarray(size).ravel()
 
     @cached_property

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 import scipy.sparse as sparse
@@ -26,6 +27,8 @@ LAW = 1e-8
 # Rows at a smaller angle than this are the same.
 _OFF = 1e-7
 _MOST_STEPS = 30
+# Up to so many modes of what else rubs are tried one by one.
+_MOST_LINES = 81
 
 
 class Way(Enum):
@@ -83,17 +86,48 @@ class Choice:
         """Which terms rub whatever presses."""
         return (self.cone < 0) & (self.problem.size > 0)
 
-    def answer(self) -> Answer | None:
-        """Return velocities and forces of this mode, if it is real."""
+    def answers(self) -> list[Answer]:
+        """Return velocities and forces of this mode, those that are real."""
         p = self.problem
         B = p.matrices[0]
         costs = B[self.rubs[p.term]] @ tangent_basis(self.held[0])
         if np.abs(costs).max(initial=0.0) <= 1e-12 * np.abs(B).max(initial=0.0):
             v = _allowed(*self.held, *self.way)
-            return None if v is None else self.forces(v)
-        # What else rubs makes velocities depend on forces.
-        moved = self.moved()
-        return None if moved is None else self.real(moved)
+            answer = None if v is None else self.forces(v)
+        elif self._several() and (lines := self._lines()) is not None:
+            return lines
+        else:
+            # What else rubs makes velocities depend on forces.
+            moved = self.moved()
+            answer = None if moved is None else self.real(moved)
+        return [] if answer is None else [answer]
+
+    def _several(self) -> bool:
+        """Tell whether several motions may be real: what slides is not all that drives."""
+        slides = self._contacts(BACK, AHEAD)
+        return bool(slides) and not self._alone(slides)
+
+    def _lines(self) -> list[Answer] | None:
+        """Return the motions of every mode of what else rubs, few terms along lines; else None."""
+        p, rubs = self.problem, np.flatnonzero(self.rubs)
+        if np.any(p.widths[rubs] != 1) or 3 ** len(rubs) > _MOST_LINES:
+            return None
+        rows = p.starts[rubs]
+        B, c, (held, rate), (along, least) = p.matrices[0][rows], p.c[rows], self.held, self.way
+        answers = []
+        for signs in product((0.0, -1.0, 1.0), repeat=len(rubs)):
+            sign = np.array(signs)
+            rests, slides = sign == 0, sign != 0
+            unmoved = np.concatenate([held, B[rests]])
+            ways = np.concatenate([along, sign[slides, None] * B[slides]])
+            limits = np.concatenate([least, (sign * c)[slides]])
+            v = _allowed(unmoved, np.concatenate([rate, c[rests]]), ways, limits)
+            answer = None if v is None else self.forces(v, sign)
+            if answer is not None:
+                answers.append(answer)
+                if tangent_basis(unmoved).shape[1]:
+                    self.doubts.append("velocities may be others as well")
+        return answers
 
     def real(self, moved: Answer) -> Answer | None:
         """Return the answer of this mode with the velocity of another, if there is one."""
@@ -282,13 +316,17 @@ class Choice:
         costs = np.concatenate([A, B[self.rubs[p.term]]])
         return independent(costs.T) and independent(self.held[0] / np.maximum(p.arms, 1e-300))
 
-    def forces(self, v: np.ndarray) -> Answer | None:
+    def forces(self, v: np.ndarray, sign: np.ndarray | None = None) -> Answer | None:
         """Find forces that balance and keep to their cones, at a known velocity.
 
-        The smallest: of what sticks first, then of what presses.
+        The smallest: of what sticks first, then of what presses. What else rubs goes as v does, or
+        along lines that way whose `sign` is given.
         """
         p, F = self.problem, self.problem.force
         w, resting = p.rates(v), self._resting(v)
+        if sign is not None:
+            lines = np.flatnonzero(self.rubs)
+            w[p.starts[lines]], resting = sign, lines[sign == 0].tolist()
         share = np.where(self.rubs, p.size / np.maximum(p.speeds(w), 1e-300), 0.0)
         share[resting] = 0.0
         fixed = share[p.term] * w

@@ -175,12 +175,10 @@ def _along_lines(problem: Problem, cone: np.ndarray) -> dict[int, int] | None:
 def _answers(modes: list[Choice]) -> list[Answer]:
     answers: list[Answer] = []
     for mode in modes:
-        answer = mode.answer()
-        if answer is None:
-            continue
-        size = max(answer.speed, 1e-300)
-        if all(np.abs(answer.v - other.v).max(initial=0.0) > 1e-6 * size for other in answers):
-            answers.append(answer)
+        for answer in mode.answers():
+            size = max(answer.speed, 1e-300)
+            if all(np.abs(answer.v - other.v).max(initial=0.0) > 1e-6 * size for other in answers):
+                answers.append(answer)
     return answers
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from stationary.result.step import Step
 from stationary.solve.arguments import as_time, quiet
 from stationary.solve.gate.claims import passed
 from stationary.solve.sliding.convex.judge import Outcome, in_units_of
-from stationary.solve.sliding.coulomb.modes import compared
+from stationary.solve.sliding.coulomb.modes import compared, motions
 from stationary.solve.sliding.instant.law import Law
 from stationary.solve.sliding.instant.least_power import asked
 from stationary.solve.sliding.problem.numbers import Answer, largest
@@ -143,7 +143,7 @@ def _balanced(law: Law, v: np.ndarray) -> tuple[Outcome, np.ndarray]:
             return Outcome("moves", answer), answer.problem.size
     law.speed = law.speeds[0]
     path = _followed(law, v)
-    for start in (*path[-1:], *(mode() for mode in _modes(law))):
+    for start in chain(path[-1:], (mode() for mode in _modes(law)), _known(law)):
         unknowns = law.sharpest(start, near=True)
         answer = None if unknowns is None else _within(law, law.answer(unknowns))
         if answer is not None:
@@ -315,6 +315,12 @@ def _modes(law: Law) -> list[Callable[[], np.ndarray]]:
     if not rubbing or wide or np.prod([float(len(c)) for c in choices]) > _MOST_MODES:
         return []
     return [partial(_mode, law, rubbing, choice) for choice in product(*choices)]
+
+
+def _known(law: Law) -> Iterator[np.ndarray]:
+    """Yield motions that every mode has: friction may lock and leave one all the same."""
+    for answer in motions(law.problem, law.pressed) or ():
+        yield np.concatenate([answer.v, *answer.forces])
 
 
 def _mode(law: Law, rubbing: dict[int, int], choice: tuple[int, ...]) -> np.ndarray:

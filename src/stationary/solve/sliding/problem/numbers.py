@@ -9,7 +9,7 @@ forces y that resist w, λ and μ balance the pushes: f = Bᵀy + ∂D/∂v − 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -188,32 +188,7 @@ class Problem:
 
         Metres beside radians: a moment over its lever is a force, a turn times it a velocity.
         """
-        if self.known is not None:
-            return self.known
-        levers = self.arms.astype(float)
-        missing = levers == 0
-        if missing.any():
-            rows = sparse.coo_matrix(
-                abs(sparse.vstack([sparse.coo_matrix(x) for x in (self.A, self.G)]))
-            )
-            i, j, slope = rows.row, rows.col, rows.data
-            most = np.zeros(rows.shape[0])
-            np.maximum.at(most, i, slope)
-            for _ in range(_TIED):
-                over = np.divide(slope, levers[j], out=np.zeros(len(j)), where=levers[j] > 0)
-                sizes, tied = np.zeros(rows.shape[0]), np.zeros(self.n)
-                np.maximum.at(sizes, i, over)
-                # A row that hardly depends on what rubs ties nothing to it.
-                size = np.where(sizes[i] > _ACROSS * most[i], sizes[i], 0.0)
-                np.maximum.at(tied, j, np.divide(slope, size, out=0 * slope, where=size > 0))
-                before, levers = levers, np.where(missing, tied, levers)
-                if np.array_equal(before, levers):
-                    break
-        tied = levers[levers > 0]
-        if len(tied) == self.n:
-            return levers
-        # What nothing ties to what rubs is in the units of most that is.
-        return np.where(levers > 0, levers, np.median(tied) if len(tied) else 1.0)
+        return levers_of(self.B, (self.A, self.G)) if self.known is None else self.known
 
     @cached_property
     def even(self) -> bool:
@@ -384,7 +359,7 @@ class Answer:
         """The same answer without forces that are rounding, where nothing pushes nor rubs."""
         p = self.problem
         most = max(map(largest, (self.y, self.lam * p.row_sizes, self.mu)))
-        if p.f.any() or not p.dry or most > _NO_FORCE * p.force:
+        if p.f.any() or not p.dry or p.driven and most > _NO_FORCE * p.force:
             return self
         # What slides has a force of its own, however small; at contacts it follows.
         slides = (self.resists > p.size / 2) & (p.size > 0)
@@ -541,6 +516,32 @@ class Answer:
         """Tell whether this is the minimum: balanced, allowed, and without a duality gap."""
         # What is not finite fails every comparison.
         return all(x <= tolerance for x in self.residual.values()) and self.gap <= tolerance
+
+
+def levers_of(B: Any, held: Iterable[Any]) -> np.ndarray:
+    """Return how fast what rubs moves with each velocity, or what shares rows with what does."""
+    levers = most_of(abs(B), 0).astype(float)
+    missing = levers == 0
+    if missing.any():
+        rows = sparse.coo_matrix(abs(sparse.vstack([sparse.coo_matrix(x) for x in held])))
+        i, j, slope = rows.row, rows.col, rows.data
+        most = np.zeros(rows.shape[0])
+        np.maximum.at(most, i, slope)
+        for _ in range(_TIED):
+            over = np.divide(slope, levers[j], out=np.zeros(len(j)), where=levers[j] > 0)
+            sizes, tied = np.zeros(rows.shape[0]), np.zeros(len(levers))
+            np.maximum.at(sizes, i, over)
+            # A row that hardly depends on what rubs ties nothing to it.
+            size = np.where(sizes[i] > _ACROSS * most[i], sizes[i], 0.0)
+            np.maximum.at(tied, j, np.divide(slope, size, out=0 * slope, where=size > 0))
+            before, levers = levers, np.where(missing, tied, levers)
+            if np.array_equal(before, levers):
+                break
+    tied = levers[levers > 0]
+    if len(tied) == len(levers):
+        return levers
+    # What nothing ties to what rubs is in the units of most that is.
+    return np.where(levers > 0, levers, np.median(tied) if len(tied) else 1.0)
 
 
 def by_rows(sizes: np.ndarray, rows: Any) -> Any:

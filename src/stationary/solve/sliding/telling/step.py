@@ -14,11 +14,12 @@ from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.result.step import Forces, Step
 from stationary.solve.linear import dense, tangent_basis
+from stationary.solve.sliding.convex.cones import farthest
 from stationary.solve.sliding.convex.judge import Outcome
 from stationary.solve.sliding.convex.settle import free_directions, smallest
 from stationary.solve.sliding.coulomb.modes import rubbing
 from stationary.solve.sliding.coulomb.pressed import limited
-from stationary.solve.sliding.problem.numbers import Answer
+from stationary.solve.sliding.problem.numbers import STILL, Answer
 from stationary.solve.sliding.problem.question import Place, Question
 
 # A velocity this much smaller than what drives is none.
@@ -42,6 +43,7 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
         answer = smallest(answer, free)
     else:
         free = _loose(answer) if follows else free_directions(answer)
+    free = free if len(free) and _leads(answer, free) else free[:0]
     answer = answer.cleared
     v = answer.v
     moves = np.abs(v).max(initial=0.0) > _ROUNDING * answer.speed
@@ -126,6 +128,14 @@ def _loose(answer: Answer) -> np.ndarray:
     B, A, G = map(dense, problem.matrices)
     rubs, presses = (problem.size > 0)[problem.term], answer.mu > 1e-12 * answer.strength
     return tangent_basis(np.vstack([B[rubs], A, G[presses]])).T
+
+
+def _leads(answer: Answer, free: np.ndarray) -> bool:
+    """Tell whether contacts that touch leave a way along these directions."""
+    touching = answer.problem.matrices[2][np.abs(answer.opening) <= STILL * answer.speed]
+    rows, reach = touching @ free.T, abs(touching) @ np.abs(free.T)
+    rows = np.divide(rows, reach, out=np.zeros(rows.shape), where=np.abs(rows) > STILL * reach)
+    return bool(tangent_basis(rows).shape[1]) or farthest(rows[:0], rows)[0] is not None
 
 
 def forces_of(question: Question, y: np.ndarray) -> dict[str, Any]:
