@@ -1,5 +1,6 @@
 """Rest of chains, linkages and nets of any size, from any start and in any unit."""
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.sparse as sparse
@@ -220,6 +221,30 @@ def test_the_smallest_eigenvalues_on_the_tangent_of_large_systems_are_dense_ones
     assert values == pytest.approx(saddle.tangent_eigenvalues[0][: len(values)], abs=1e-9)
     assert np.abs(A @ vectors).max() < 1e-9
     assert saddle.negative == np.sum(saddle.tangent_eigenvalues[0] < 0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_eigenvalues_of_either_sign_keep_their_digits_beside_larger_ones(seed):
+    rng, n = np.random.default_rng(seed), 5
+    units, K = 10 ** rng.uniform(-9, 9, n), rng.standard_normal((n, n))
+    H = units[:, None] * (K + K.T) * units
+    H = (H + H.T) / 2
+    with mpmath.workdps(60):
+        exact = [float(x) for x in mpmath.eigsy(mpmath.matrix(H.tolist()), eigvals_only=True)]
+    found = Saddle(sparse.csc_matrix(H), sparse.csc_matrix((0, n))).graded_eigenvalues
+    assert np.abs(found / np.sort(exact) - 1).max() < 1e-11
+
+
+@pytest.mark.parametrize("elements", [8, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("unit", [1e-9, pytest.param(1e9, marks=pytest.mark.slow)])
+def test_a_column_beyond_its_load_is_a_saddle_with_one_falling_direction(elements, unit):
+    # L. Euler: a clamped column bears π² E I/(4 l²). Its unknowns are metres and radians.
+    s, w = st.positions("s"), st.field("w", over=(st.positions("s"), 0, unit))
+    density = w.diff(s, 2) ** 2 / 2 - 1.02 * (np.pi / 2 / unit) ** 2 * w.diff(s) ** 2 / 2
+    column = st.Continuum(potential=density, fixed={w.at(0): 0, w.diff(s).at(0): 0})
+    rest = st.statics(st.discretize(column, elements=elements), kind="any")
+    assert rest.stability == "unstable (saddle)"
+    assert [bool(x) for x in rest.eigenvalues[:3] < 0] == [True, False, False]
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])

@@ -47,6 +47,9 @@ _PAIR = 1e-9
 # many halvings before they are tried again, and that is done so many times.
 _RESTARTS, _HALVINGS, _LOOKS_CLOSER = 10, 10, 4
 
+# Most sweeps of rotations, and the steepest hyperbolic turn: that by a right angle has no end.
+_SWEEPS, _STEEPEST = 30, 1 - 1e-12
+
 # Most unknowns for which a failure of the sparse eigenvalues is made good by dense ones.
 _DENSE_EIGENVALUES_UP_TO = 3000
 
@@ -221,18 +224,53 @@ def shared_multipliers(
 
 
 def graded_eigenvalues(K: np.ndarray, plain: np.ndarray) -> np.ndarray:
-    """Return the eigenvalues of a positive matrix whose entries differ by many powers of ten.
+    """Return the eigenvalues of a symmetric matrix whose entries differ by many powers of ten.
 
-    Each has its own digits: the squares of the singular values, by Jacobi's rotations, of Cholesky
-    factors, which lose none. What `plain` has found stands where nothing is lost.
+    Each has its own digits. Of a positive one they are the squares of the singular values, by
+    Jacobi's rotations, of Cholesky factors, which lose none. What `plain` has found stands where
+    nothing is lost.
     """
-    if not len(plain) or plain[0] > 1e-8 * plain[-1]:
+    if not len(plain) or np.abs(plain).min() > 1e-8 * np.abs(plain).max():
         return plain
     factor, broken = lapack.dpotrf(K, lower=True)
-    if broken:
-        return plain
-    sizes, _, _, work, _, failed = lapack.dgejsv(factor.T, joba=0, jobu=3, jobv=3)
-    return plain if failed else np.sort((sizes * work[1] / work[0]) ** 2)
+    if not broken:
+        sizes, _, _, work, _, broken = lapack.dgejsv(factor.T, joba=0, jobu=3, jobv=3)
+        if not broken:
+            return np.sort((sizes * work[1] / work[0]) ** 2)
+    return _of_either_sign(K)
+
+
+def _of_either_sign(K: np.ndarray) -> np.ndarray:
+    """Return the eigenvalues of K = G J Gᵀ, J = ±1, by rotations that make columns of G orthogonal.
+
+    Those of one sign are turned, those of two by a hyperbolic turn (K. Veselić, A Jacobi
+    eigenreduction algorithm for definite matrix pairs, Numer. Math. 64, 1993).
+    """
+    unit = diagonal_scale(K)
+    values, vectors = np.linalg.eigh(K * np.outer(unit, unit))
+    # A player that sits out is a column of nothing.
+    count = len(K) + len(K) % 2
+    G, sign = np.zeros((count, len(K))), np.ones(count)
+    G[: len(K)], sign[: len(K)] = (vectors * np.sqrt(np.abs(values))).T / unit, np.sign(values)
+    table = np.arange(count)
+    for _ in range(_SWEEPS):
+        nearest = 0.0
+        for _ in range(count - 1):
+            p, q = table[: count // 2], table[: count // 2 - 1 : -1]
+            alike, c = sign[p] * sign[q], (G[p] * G[q]).sum(axis=1)
+            a, b = (G[p] ** 2).sum(axis=1), (G[q] ** 2).sum(axis=1)
+            with np.errstate(all="ignore"):
+                nearest = max(nearest, np.nan_to_num(np.abs(c) / np.sqrt(a * b)).max())
+                ratio = alike * (b - alike * a) / (2 * c)
+                t = 1 / (np.abs(ratio) + np.sqrt(np.maximum(ratio**2 + alike, 0.0)))
+            t = np.where(c != 0, np.copysign(np.minimum(t, _STEEPEST), ratio), 0.0)[:, None]
+            alike = alike[:, None]
+            cosine = 1 / np.sqrt(1 + alike * t**2)
+            G[p], G[q] = cosine * (G[p] - alike * t * G[q]), cosine * (G[q] + t * G[p])
+            table = np.append(table[0], np.roll(table[1:], 1))
+        if nearest < count * np.finfo(float).eps:
+            break
+    return np.sort((sign * (G**2).sum(axis=1))[: len(K)])
 
 
 def share_of(part: Any, whole: Any) -> float:
@@ -423,6 +461,26 @@ class Saddle:
         if self.n <= _DENSE_EIGENVALUES_UP_TO:
             return self.tangent_eigenvalues
         return np.empty(0), np.empty((self.n, 0))
+
+    def graded_few(self, moves: np.ndarray, negative: int) -> np.ndarray:
+        """Return the smallest eigenvalues as stated; here coordinates are in units of `moves`.
+
+        They are those of the inverse that are largest, which lose nothing beside others. None are
+        returned if some that are `negative` are not among them.
+        """
+        nothing, count = np.zeros(self.m), negative + _FEW
+        if self.n - self.m <= 4 * count or not self._sparse.finite:
+            return np.empty(0)
+        inverse = LinearOperator(
+            (self.n, self.n), matvec=lambda b: moves * self.solve(moves * np.ravel(b), nothing)[0]
+        )
+        start = inverse @ np.random.default_rng(0).standard_normal(self.n)
+        try:
+            some = eigsh(inverse, k=count, v0=start, return_eigenvectors=False, maxiter=_RESTARTS)
+        except (ArpackError, RuntimeError, np.linalg.LinAlgError):
+            return np.empty(0)
+        values = np.sort(1 / some[np.abs(some) > _PAIR * np.abs(some).max()])
+        return values if np.sum(values < 0) == negative else np.empty(0)
 
     def _below(self) -> float:
         """Return a shift that makes H positive on the tangent, and hardly a larger one."""

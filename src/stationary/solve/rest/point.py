@@ -146,18 +146,27 @@ class AbstractPoint(ABC):
     @cached_property
     def eigenvalues(self) -> np.ndarray:
         """Eigenvalues of the Hessian on the tangent, as stated; where bodies turn, by the angle."""
-        saddle, entries = self.stated, self.search.layout.kinematics.quaternions
-        if len(entries):
+        saddle, moves = self.stated, self._moves
+        if len(entries := self.search.layout.kinematics.quaternions):
             # A turn by a small angle moves a quaternion on its sphere by half of it.
             unit = np.ones(saddle.n)
             unit[entries] = 0.5
-            S = sparse.diags(unit)
+            S, moves = sparse.diags(unit), moves / unit
             H, A = (S @ saddle.H @ S).tocsc(), (saddle.A @ S).tocsc()
             saddle = Saddle(H, A, lengths=self.search.metric / unit)
-        if self._alike or not saddle.dense:
+        if self._alike:
             return saddle.smallest[0]
         # In metres and radians: one by one as exact as the stiffnesses it is made of.
-        return saddle.graded_eigenvalues
+        if saddle.dense:
+            return saddle.graded_eigenvalues
+        positive, negative, zero = self.inertia
+        values = np.empty(0) if zero else self.saddle.graded_few(moves, negative)
+        if not len(values):
+            values = saddle.smallest[0]
+            rising, falling = np.sum(values > 0), np.sum(values < 0)
+            agree = rising <= positive + zero and falling <= negative + zero
+            values = values if agree else np.empty(0)
+        return values
 
     @cached_property
     def _unclear(self) -> np.ndarray:
