@@ -114,6 +114,19 @@ def test_names_are_written_as_mathematics(bead):
     assert figure.get_suptitle() == "bead on a hoop"
 
 
+def test_units_of_a_file_stand_on_axes():
+    model = st.load("""
+[coordinates]
+x = "m"
+[parameters]
+k = "1 N/m"
+[energies]
+potential = "k*x^2/2"
+""")
+    axes = model.ask("continue", parameter="k", span=(1, 2)).plot().axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("$k$ (N/m)", "$x$ (m)")
+
+
 def test_expressions_of_coordinates_and_the_parameter_have_panels_of_their_own(bead):
     height = 1 - st.cos(theta)
     figure = bead.plot("theta", height, Omega**2 * st.sin(theta))

@@ -252,7 +252,7 @@ def continue_(model: st.Model, options: Any) -> Answer:
     given = given_to(model, "continue", needed, parameter=options.parameter, span=span)
     diagram = model.ask("continue", **given)
     shown: list[Any] = [
-        table(f"{_name(model)} over {diagram.parameter}",
+        table(f"{_name(model)} over {_with_unit(model, diagram.parameter)}",
               ("branch", "points", "from", "to", "stable", "ends"),
               [[str(k + 1), str(len(b)), b.parameter.min(), b.parameter.max(),
                 b.told, b.status.message]
@@ -260,7 +260,7 @@ def continue_(model: st.Model, options: Any) -> Answer:
     ]  # fmt: skip
     if diagram.special:
         shown.append(
-            table("special points", ("kind", diagram.parameter),
+            table("special points", ("kind", _with_unit(model, diagram.parameter)),
                   [[s.kind, number(s.parameter, 12)] for s in diagram.special])
         )  # fmt: skip
     names = coordinates(model.system)

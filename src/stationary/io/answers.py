@@ -152,7 +152,8 @@ def _continue(model: Model, arguments: dict[str, Any]) -> Any:
     own = known["params"].get(name)
     if own is None or not first <= own <= last:
         known["params"] = {**known["params"], name: first}
-    return continuation(model.system, **known)
+    diagram = continuation(model.system, **known)
+    return replace(diagram, units=_units(model))
 
 
 # -- motion ---------------------------------------------------------------------------------------
@@ -180,13 +181,14 @@ def _integrator(name: Any, step: float | None, touching: bool) -> Any:
 
 
 def _units(model: Model) -> dict[str, str]:
-    """Return SI units of what tables of a motion list; none where the file has no units."""
+    """Return SI units of what tables and axes show; none where the file has no units."""
     if not model.units:
         return {}
     places = [c.name for c in model.system.coordinates]
     rates = [f"{name}.dot" for name in places]
     known = {"t": "s", **dict.fromkeys(_ENERGIES, "J")}
-    return known | {name: model.unit(name) for name in places + rates}
+    given = [p.name for p in model.system.parameters]
+    return known | {name: model.unit(name) for name in places + rates + given}
 
 
 def _early(answer: Callable[..., Any], model: Model, known: dict[str, Any]) -> Any:

@@ -78,7 +78,12 @@ def _panels(diagram: Diagram, expressions: tuple[Any, ...]) -> tuple[list[Panel]
     if size > _PANELS:
         shown = np.unique(np.linspace(0, size - 1, _ROW).round().astype(int))
     note = f"{len(shown)} of {size} coordinates shown" if len(shown) < size else ""
-    return [(label(layout.name(int(i))), int(i)) for i in shown], note
+    return [(_named(diagram, layout.name(int(i))), int(i)) for i in shown], note
+
+
+def _named(diagram: Diagram, name: str) -> str:
+    """Write a coordinate or the parameter with its unit, where it is known."""
+    return label(name, diagram.units.get(name.partition("[")[0], ""))
 
 
 def _asked_for(diagram: Diagram, e: Any) -> list[Panel]:
@@ -93,8 +98,8 @@ def _asked_for(diagram: Diagram, e: Any) -> list[Panel]:
             "Draw a coordinate, or the velocity of a motion.",
         )
     if isinstance(e, Array) or np.ndim(places):
-        return [(label(layout.name(int(i))), int(i)) for i in np.ravel(places)]
-    return [(label(e), int(places))]
+        return [(_named(diagram, layout.name(int(i))), int(i)) for i in np.ravel(places)]
+    return [(_named(diagram, layout.name(int(places))), int(places))]
 
 
 def _values(what: Any, q: np.ndarray, parameter: np.ndarray) -> np.ndarray:
@@ -206,7 +211,7 @@ def _name_axes(axes: Any, diagram: Diagram, name: str, bottom: bool) -> None:
     axes.set_ylabel(name)
     axes.tick_params(labelbottom=bottom)
     if bottom:
-        axes.set_xlabel(label(diagram.parameter))
+        axes.set_xlabel(_named(diagram, diagram.parameter))
 
 
 def _explain(axes: Any, diagram: Diagram) -> None:

@@ -21,6 +21,8 @@ _PLACES, _TIMES = 401, 601
 
 # Times at which a picture shows a moving field.
 _FLASHES = 5
+# Shapes that differ by less than this share of all that is covered look the same.
+_ALIKE = 0.02
 
 # What moves by less than this part of a whole field is held.
 _HELD = 1e-9
@@ -88,17 +90,28 @@ def _space_time(field: FieldFunction) -> Any:
 
 
 def at_times(axes: Any, field: FieldFunction) -> None:
-    """Draw a field at a few times, the earlier the fainter, and the range that it covers."""
+    """Draw a field at the few times at which it differs most, the earlier the fainter."""
     x, t = _places(field), field.of.t
     values = field(x)
     axes.fill_between(x, values.min(axis=1), values.max(axis=1), color="0.94", lw=0)
-    shown = np.unique(np.linspace(0, len(t) - 1, _FLASHES).round().astype(int))
+    shown = _flashes(values)
     for strength, k in zip(np.linspace(0.25, 1, len(shown)), shown):
         axes.plot(x, values[:, k], color=COLORS[0], ls="-", alpha=strength,
                   label=f"{t[k]:.3g} s")  # fmt: skip
     axes.set_xlabel(_position(field))
     axes.set_ylabel(label(field.expression, field.of.unit(str(field.expression))))
     legend(axes)
+
+
+def _flashes(values: np.ndarray) -> list[int]:
+    """Return the few columns that differ most: what comes round again is not drawn twice."""
+    shown, apart = [0], np.full(values.shape[1], np.inf)
+    for _ in range(_FLASHES - 1):
+        apart = np.minimum(apart, np.abs(values - values[:, shown[-1:]]).max(axis=0))
+        if apart.max() <= _ALIKE * np.ptp(values):
+            break
+        shown.append(int(apart.argmax()))
+    return sorted(shown)
 
 
 def moving_places(motion: AbstractMotion) -> list[Any]:

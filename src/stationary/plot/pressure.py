@@ -48,13 +48,13 @@ def plot(bounds: PressureBounds) -> Any:
                 if np.hypot(*(q - bounds.centre)) < 4 * size:
                     axes.plot(*q, "x", color=COLORS[k + 1], ms=8, mew=2, zorder=4,
                               label="about which it turns then")  # fmt: skip
-        axes.set(aspect="equal", xlabel="x", ylabel="y")
+        axes.set(aspect="equal", xlabel="$x$ (m)", ylabel="$y$ (m)")
         axes.margins(0.06)
         name = words(bounds.system.name) or "the part"
         # Beside what is drawn: equal scales leave room above it.
         axes.set_title(f"{words(bounds.of)} of {name}: {bounds.low:.5g} … {bounds.high:.5g}",
                        fontsize=11)  # fmt: skip
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
     return figure
 
 
@@ -71,7 +71,7 @@ def _band(bounds: PressureBounds) -> Any:
                            label="what some pressure may do")  # fmt: skip
         axes.plot(early, np.degrees(angle), color=COLORS[1], ls="-", label="fastest at every angle")
         axes.plot(late, np.degrees(angle), color=COLORS[0], ls="-", label="slowest at every angle")
-        axes.set(xlabel="advance of the fence", ylabel="angle of the part (°)")
+        axes.set(xlabel="advance of the fence (m)", ylabel="angle of the part (°)")
         axes.set_xlim(left=0)
         name = words(bounds.system.name) or "the part"
         entitle(figure, f"{name} aligns after {bounds.low:.4g} … {bounds.high:.4g}")
@@ -90,7 +90,7 @@ def _over_time(bounds: PressureBounds) -> Any:
                           label="within this under every pressure")  # fmt: skip
         axes.plot(time, low, color=COLORS[0], ls="-")
         axes.plot(time, high, color=COLORS[1], ls="-")
-        axes.set(xlabel="time", ylabel=words(bounds.of))
+        axes.set(xlabel="$t$ (s)", ylabel=words(bounds.of))
         name = words(bounds.system.name) or "the part"
         entitle(figure, f"{words(bounds.of)} of {name} over a push")
         axes.legend(loc="best")
@@ -116,7 +116,7 @@ def loads(weighed: FittedPressure) -> Any:
             left.plot(*(point - way)[:, None], color=COLORS[1], ls="-", label="push next")
         left.plot(*weighed.centre, "+", color="0.2", ms=9, mew=1.5, label="centre of pressure")
         left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
-        left.set(aspect="equal", xlabel="x", ylabel="y")
+        left.set(aspect="equal", xlabel="$x$ (m)", ylabel="$y$ (m)")
         left.margins(0.15)
         name = words(weighed.system.name) or "the part"
         entitle(figure, f"{name}: {weighed.status}, {len(weighed.residuals)} pushes")
@@ -135,7 +135,7 @@ def _at_feet(weighed: FittedPressure, left: Any, right: Any) -> None:
         xerr=np.abs(weighed.intervals - weighed.weights[:, None]).T,
         fmt="o", ms=5, color=COLORS[0], ecolor="0.5", capsize=3,
     )  # fmt: skip
-    right.set(xlabel="load, with its 95 % interval", ylabel="foot")
+    right.set(xlabel="load (N), with its 95 % interval", ylabel="foot")
     right.set_xlim(left=0)
     right.set_yticks(places)
     right.invert_yaxis()
@@ -153,5 +153,5 @@ def _over_area(weighed: FittedPressure, left: Any, right: Any) -> None:
                              linewidths=0)  # fmt: skip
         axes.figure.colorbar(drawn, ax=axes, shrink=0.7, label=word)
         axes.locator_params(nbins=4)
-    right.set(aspect="equal", xlabel="x", ylabel="y")
+    right.set(aspect="equal", xlabel="$x$ (m)", ylabel="$y$ (m)")
     right.margins(0.15)

@@ -29,9 +29,9 @@ def plot(surface: LimitSurface) -> Any:
             F[..., 0], F[..., 1], F[..., 2], facecolors=colours, rstride=1, cstride=1,
             linewidth=0.2, edgecolor="white", antialiased=True,
         )  # fmt: skip
-        axes.set_xlabel("force along x", labelpad=6)
-        axes.set_ylabel("force along y", labelpad=8)
-        axes.set_zlabel("moment")
+        axes.set_xlabel("force along x (N)", labelpad=6)
+        axes.set_ylabel("force along y (N)", labelpad=8)
+        axes.set_zlabel("moment (N m)")
         for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
             axis.set_major_locator(MaxNLocator(3))
         axes.set_box_aspect((1, 1, 0.9), zoom=0.85)
@@ -51,7 +51,7 @@ def _section(axes: Any, surface: LimitSurface) -> None:
     for k, (kind, dash) in enumerate((("ellipsoid", "--"), ("quartic", "-."))):
         fitted = ways / surface.fitted(kind).value(ways)[:, None]
         axes.plot(fitted[:, 1], fitted[:, 2], color=COLORS[k], ls=dash, lw=1.4, label=kind)
-    axes.set(xlabel="force along y, none along x", ylabel="moment")
+    axes.set(xlabel="force along y (N), none along x", ylabel="moment (N m)")
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3)
 
 
@@ -80,7 +80,7 @@ def contact(pushed: Pushed) -> Any:
                     axes.plot(*np.stack([point, end]).T, color=COLORS[k], ls=("--", "-")[k],
                               lw=1.4, label=name if i == j == 0 else None)  # fmt: skip
         axes.plot(*ends.T, color="0.1", marker="o", ms=5, ls="-", lw=2.5, label="contact")
-        axes.set(aspect="equal", xlabel="x", ylabel="y")
+        axes.set(aspect="equal", xlabel="$x$ (m)", ylabel="$y$ (m)")
         # Centres go on to either side; the part and its cones are to be seen.
         low, high = surface.points.min(axis=0), surface.points.max(axis=0)
         axes.set_xlim(low[0] - 1.5 * size, high[0] + 1.5 * size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
@@ -155,6 +155,8 @@ class Diagram(AbstractShown):
     unclear : int
         At how many special points several modes give way together, in directions that are not told
         apart: of the branches that begin there, or of a family of them, some are followed.
+    units : dict
+        Units of the parameter and the coordinates by name, where a model file has them.
 
     Examples
     --------
@@ -173,6 +175,7 @@ class Diagram(AbstractShown):
     frozen: str | None = None
     left_out: int = 0
     unclear: int = 0
+    units: dict[str, str] = field(default_factory=dict)
 
     def plot(self, *expressions: Any):
         """Draw the diagram: stable solid, unstable dashed, special points marked.

@@ -115,7 +115,7 @@ const actions = {
 function pace(factor) {
   // A motion of microseconds has a pace of its own, and so has one of years.
   settings.speed = Math.min(64 * page.speed, Math.max(page.speed / 64, settings.speed * factor));
-  const { speed } = settings, plain = x => x < 1e6 ? +x.toPrecision(3) : short(x);
+  const { speed } = settings, plain = x => x < 1e5 ? +x.toPrecision(3) : short(x, 3);
   $("speed").textContent = `× ${speed >= 1 ? plain(speed) : "1/" + plain(1 / speed)}`;
 }
 $("play").onclick = actions.play;

@@ -25,7 +25,7 @@ function short(x, digits = 4) {
   const long = a >= Math.pow(10, Math.max(4, digits)) || a < 1e-3;
   const rounded = +x.toPrecision(Math.max(3, digits));
   const text = long ? rounded.toExponential() : String(+x.toPrecision(digits));
-  return text.replace("-", "−").replace("e+", "e");
+  return text.replace(/-/g, "−").replace("e+", "e");
 }
 // As many digits as tell one tick from the next.
 function labelled(marks) {
@@ -64,7 +64,7 @@ function plot(canvas, curves, labels, colors) {
   pen.textAlign = "center";
   for (const [x, text] of labelled(ticks(x0, x1, Math.max(2, width / 90)))) {
     pen.beginPath(); pen.moveTo(X(x), box.top); pen.lineTo(X(x), height - box.bottom); pen.stroke();
-    pen.fillText(text, X(x), height - box.bottom + 14);
+    pen.fillText(text, Math.min(X(x), width - pen.measureText(text).width / 2), height - box.bottom + 14);
   }
   pen.textAlign = "right";
   for (const [y, text] of heights) {
