@@ -262,3 +262,35 @@ def test_a_rail_leads_where_drag_takes_little_in_every_unit():
         left = left - 1.9199 * np.sign(wet @ v) * np.sqrt(abs(wet @ v)) * wet
         assert abs(left @ way) < 1e-9
         assert v @ (way[1], -way[0]) == pytest.approx(1.2621, rel=1e-9)
+
+
+@pytest.mark.parametrize("units", [(1, 1, 1), (1e-6, 1e3, 1e4), (1e6, 1e-5, 1e-3)])
+def test_a_spring_sets_off_what_rests_and_draws_it_through_oil_in_every_unit(units):
+    # At rest nothing tells a speed but the span; then v / 2 + 0.3 = t − x.
+    length, force, time = units
+    body = st.System(
+        potential=force / length * (x - length * st.t / time) ** 2 / 2,
+        friction=[st.Friction(0.3 * force, on=x)],
+        dissipation=force * time / length * x.dot**2 / 4,
+    )
+    slide = st.quasistatics(body, span=(0, 4 * time), points=41)
+    t = slide.t / time
+    way = np.where(t > 0.3, t - 0.8 + np.exp(-2 * (t - 0.3)) / 2, 0.0)
+    assert slide.method == "events" and np.abs(slide[x] / length - way).max() < 1e-9
+    assert np.ravel(slide.events) / time == pytest.approx([0.3], abs=1e-8)
+
+
+@pytest.mark.parametrize("units", [(1, 1, 1), (1e-6, 1e3, 1e4), (1e6, 1e-5, 1e-3)])
+def test_two_of_three_stay_while_the_third_crawls_in_every_unit(units):
+    # Of masses in a row that rub alike the outer one gives way, there and back.
+    length, force, time = units
+    a, b, c = st.coordinates("a b c")
+    row = st.System(
+        friction=[st.Friction(force, on=q) for q in (a, b, c)],
+        constraints=[b - a - length * (1 + 0.3 * st.sin(st.t / time)), c - b - length],
+    )
+    start = {b: length, c: 2 * length}
+    slide = st.quasistatics(row, span=(0, 2 * np.pi * time), start=start, points=9)
+    assert slide[a] / length == pytest.approx(-0.3 * np.sin(slide.t / time), abs=1e-9)
+    assert np.ptp([slide[b], slide[c] - length]) < 1e-9 * length
+    assert slide.lost[-1] == pytest.approx(1.2 * force * length, rel=1e-9)

@@ -82,23 +82,27 @@ def way(slide: Slide, rtol: float, last: State) -> list[Finding]:
 def _lengths(last: State) -> np.ndarray:
     """Return a move of each coordinate that matters.
 
-    What hardly moves is measured by what bends, and by how far others go that slip with it: a part
-    that is pushed along one axis and turns keeps its other place to the digits of its slips.
+    What hardly moves is measured by what bends, and by how far others go that slip with it or are
+    held to it: a part that is pushed along one axis and turns keeps its other place to the digits
+    of its slips.
     """
     scales = last.scales
     lengths = np.maximum(
         scales.length, _HARDLY * np.where(np.isfinite(scales.bend), scales.bend, 0)
     )
-    B = sparse.coo_matrix(abs(last.slips[1]))
-    largest = np.zeros_like(lengths)
-    np.maximum.at(largest, B.col, B.data)
-    some = B.data > _HARDLY * largest[B.col]
-    row, col, data = (x[some] for x in (B.row, B.col, B.data))
+    ties = [sparse.coo_matrix(abs(rows)) for rows in (last.slips[1], last.holds[2])]
     for _ in range(2):
-        with_it = np.zeros_like(lengths)
-        np.maximum.at(with_it, col, (B @ lengths)[row] / data)
-        lengths = np.maximum(lengths, _HARDLY * with_it)
+        lengths = np.maximum.reduce([lengths, *(_tied(rows, lengths) for rows in ties)])
     return lengths
+
+
+def _tied(rows: sparse.coo_matrix, lengths: np.ndarray) -> np.ndarray:
+    """Return how far coordinates would hardly go if rows went as far by them as by others."""
+    largest, with_it = np.zeros_like(lengths), np.zeros_like(lengths)
+    np.maximum.at(largest, rows.col, rows.data)
+    some = rows.data > _HARDLY * largest[rows.col]
+    np.maximum.at(with_it, rows.col[some], (rows @ lengths)[rows.row[some]] / rows.data[some])
+    return _HARDLY * with_it
 
 
 def _ways_between(

@@ -86,17 +86,17 @@ class InMode:
                  np.full(gaps, force), np.full(len(wide), speed / force)]  # fmt: skip
         self._units = np.concatenate(sizes)
         #: None where forces are shared.
-        self._scales = self._scaled(place) if rooms else None
+        self._scales = self._scaled(place, speed) if rooms else None
         #: Whether steps can be tried: nothing is read from tables, and no forces are shared.
         self.steps = rooms and not question.system.inputs
 
-    def _scaled(self, place: Place) -> np.ndarray:
+    def _scaled(self, place: Place, speed: float) -> np.ndarray:
         """Return units of unknowns, sizes of equations, and what is soft, for all of a mode."""
         given = (place.t, place.q, place.u, self.question.params)
         _, slope, _ = self._equations.every(*given, self.start, self._mode)
         sizes = np.abs(slope.reshape(len(self.start), -1).T * self._units).max(axis=1)
         sizes = np.where(sizes > 0, sizes, 1.0)
-        return np.concatenate([self._units, 1 / sizes, _softness(place, self.near)])
+        return np.concatenate([self._units, 1 / sizes, _softness(place, self.near, speed)])
 
     def at(self, t: float, q: np.ndarray, z: np.ndarray) -> Look | None:
         """Find velocities and forces at a place from a guess, or None where that fails."""
@@ -156,11 +156,12 @@ class InMode:
         return Tried(led_along(path), off, float(margins.min()), known, not len(wrong))
 
 
-def _softness(place: Place, near: Answer) -> np.ndarray:
-    """Return for each force how much its row gives way to it: next to nothing."""
+def _softness(place: Place, near: Answer, speed: float) -> np.ndarray:
+    """Return for each force how much its row gives way to it: next to nothing of a speed."""
     p = place.problem
+    arms = np.where(p.arms > 0, p.arms, np.inf)
     rows = np.vstack([*p.matrices[:2], dense(place.normals)]) if p.n else np.zeros((0, 0))
-    soft = _SOFT / near.strength * (np.abs(rows) @ near.moves)
+    soft = _SOFT / near.strength * (np.abs(rows) @ (np.abs(near.v) + speed / arms))
     # What slides has its force, and what is open has none.
     held = np.concatenate([near.stuck[p.term], np.ones(len(p.b)), np.zeros(len(place.gap))])
     held[len(held) - len(place.gap) :][place.touching] = near.working
