@@ -45,6 +45,21 @@ def test_all_branches_leave_a_post_that_leans_alike_to_many_sides(sides, unit, o
     assert rays == {ray: ray % 2 == 1 for ray in range(2 * sides)}
 
 
+def test_a_branch_on_which_one_mode_gives_way_as_another_holds_again_meets_all_others():
+    # r² P/2 + r³ cos(3θ)/3 + r⁴/4: along y = 0, P = −x − x², stiff by x + 2x² along and −3x across.
+    a, b = 0.8 * x - 0.6 * y, 0.6 * x + 0.8 * y
+    energy = P * (a**2 + b**2) / 2 + a**3 / 3 - a * b**2 + (a**2 + b**2) ** 2 / 4
+    found = st.continuation(
+        st.System(potential=energy), parameter=P, span=(-0.1, 0.05), params={P: -0.09},
+        start={x: 0.066, y: -0.05},
+    )  # fmt: skip
+    assert [(s.kind, s.parameter) for s in found.special] == [
+        ("branch", pytest.approx(0, abs=1e-12))
+    ]
+    # The post upright, before and after, and both sides of the two other rays.
+    assert len(found.branches) == 1 + 2 + 4
+
+
 def test_rings_through_two_crossings_are_listed_once():
     # The post is soft between P = 1 and P = 3 alone: four rings pass through both.
     found = st.continuation(

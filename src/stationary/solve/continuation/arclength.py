@@ -46,6 +46,9 @@ _GOOD_CORRECTIONS = 3
 # The part of the way to where branches part in which what changes there is rounding.
 _BLURRED = 0.2
 
+# A determinant that comes so near to zero, beside the ends of its step, may touch it.
+_TOUCHES = 1e-2
+
 # How far a curve is from the middle of its step at most, beside the step.
 _ARCHED = 0.1
 
@@ -428,13 +431,11 @@ class Follower(AbstractCrossing):
             # A determinant itself: its root has no parabola at a zero.
             return float(np.sign(value) * abs(value) ** len(z) if which == 1 else value)
 
-        inside = dip_of(test, length)
-        if inside is None:
-            return False
+        inside, low = dip_of(test, length)
         z = at(inside)
-        if which == 1 and self.ranks_lost(z) > 1:
-            # Two at one place are no two places.
-            return False
+        # Two at one place are no two places: there one mode begins to grow as another ends.
+        if low >= 0 or which == 1 and self.ranks_lost(z) > 1:
+            return which == 1 and low < _TOUCHES and self._branch_point(z, tangent, leaving)
         middle, ahead = self.curve.growing(z), self.tangent(z, tangent)
         for one, other, way, ends in (
             (old, z, tangent, (counts[i - 1], middle)), (z, new, ahead, (middle, counts[i]))

@@ -30,8 +30,11 @@ def root_of(f: Callable[[float], float], length: float) -> float | None:
     return float(brentq(f, 0.0, length, xtol=1e-14, rtol=8.9e-16))
 
 
-def dip_of(f: Callable[[float], float], length: float) -> float | None:
-    """Return where a function of one sign at both ends of a step has the other; None if nowhere."""
+def dip_of(f: Callable[[float], float], length: float) -> tuple[float, float]:
+    """Return where a function of one sign at both ends of a step is lowest, beside the lower end.
+
+    Below zero it has the other sign there, beyond rounding; zero is one that touches it.
+    """
     ends = f(0.0), f(length)
     sign, size = np.sign(ends[0]), min(map(abs, ends))
     # Imported where it is used, as above.
@@ -41,7 +44,8 @@ def dip_of(f: Callable[[float], float], length: float) -> float | None:
         lambda s: sign * f(s), bounds=(0.0, length), method="bounded",
         options={"xatol": _NEAR * length},
     )  # fmt: skip
-    return float(lowest.x) if lowest.fun < -_DEEP * size else None
+    share = lowest.fun / size
+    return float(lowest.x), 0.0 if abs(share) < _DEEP else float(share)
 
 
 def common_roots(forms: list[np.ndarray]) -> list[np.ndarray]:
