@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -29,7 +28,7 @@ from stationary.model.numbers import as_real
 from stationary.model.symbols import Coordinate, Parameter, Velocity
 from stationary.model.symbols import t as time
 from stationary.model.system import System
-from stationary.result.views import AbstractTravels, show
+from stationary.result.views import AbstractTravels, found_once, show
 
 # Points of Gauss's rule in each element, and in the whole interval where there are none.
 _POINTS, _POINTS_OF_SHAPES = 6, 96
@@ -70,7 +69,7 @@ class FieldFunction(AbstractTravels):
     expression: sp.Expr
     moves: bool = True
 
-    @cached_property
+    @found_once
     def layout(self) -> Layout:
         """Where every name stands."""
         return graph_of(self.of.system).layout
@@ -94,15 +93,15 @@ class FieldFunction(AbstractTravels):
 
     # -- where it is known ------------------------------------------------------------------------
 
-    @cached_property
+    @found_once
     def _over(self) -> tuple:
         return over_of(self.expression)
 
-    @cached_property
+    @found_once
     def _named(self) -> dict[str, float]:
         return values_by_name(self.layout.system, self.values)
 
-    @cached_property
+    @found_once
     def _first(self) -> Interpolation:
         return interpolation_of(self.layout.system, min(fields_in(self.expression), key=str))
 
@@ -111,7 +110,7 @@ class FieldFunction(AbstractTravels):
         """The position that it depends on."""
         return self._over[0]
 
-    @cached_property
+    @found_once
     def nodes(self) -> np.ndarray:
         """Positions at which elements end."""
         return self._first.positions(self._named)

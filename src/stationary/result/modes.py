@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -19,7 +18,7 @@ from stationary.model.space.rotation import Orientation
 from stationary.model.system import System
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.fields import checked, matrix
-from stationary.result.views import AbstractShown, AbstractTravels, show
+from stationary.result.views import AbstractShown, AbstractTravels, found_once, show
 
 # Squares of frequencies within this many roundings of zero are zero.
 _TO_SPARE = 4.0
@@ -209,7 +208,7 @@ class Modes(AbstractShown):
         moving = ~self._rigid
         return float(np.max(self.floor[moving] / np.abs(self.squares[moving]), initial=0.0))
 
-    @cached_property
+    @found_once
     def shapes(self) -> Shapes:
         """Shapes, one per row."""
         return Shapes.of(self.vectors, self)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -14,7 +13,7 @@ from stationary.lower.kernel import numeric
 from stationary.result.changes import Changes
 from stationary.result.multipliers import Multipliers
 from stationary.result.trajectory import AbstractInertial, AbstractInstant
-from stationary.result.views import show
+from stationary.result.views import found_once, show
 
 # Printing a motion of more steps, times entries of its state, does not integrate it again.
 _SECOND_RUN_UP_TO = 100_000
@@ -75,7 +74,7 @@ class Motion(AbstractInertial):
         """What happened where something touches or rubs: nothing, where nothing does."""
         return Changes()
 
-    @cached_property
+    @found_once
     def a(self) -> np.ndarray:
         """Accelerations, shape (times, coordinates), from the equations of motion."""
         if self.stuck is not None:
@@ -84,7 +83,7 @@ class Motion(AbstractInertial):
             return self._evaluate(self.kernel.graph.acceleration)
         return self._held[0]
 
-    @cached_property
+    @found_once
     def _held(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Accelerations, multipliers of the enforced rows, and the power that these supply."""
         # Forces hold the motion; what brings a violation back would add α²R, which over a short
@@ -93,7 +92,7 @@ class Motion(AbstractInertial):
         a, lam, power = self.kernel.held(*arguments)
         return self._columns(a), self._columns(lam), self._columns(power)
 
-    @cached_property
+    @found_once
     def lam(self) -> Multipliers:
         """Multipliers, shape (times, rows that were stated): the forces along ∂R/∂q.
 
@@ -151,7 +150,7 @@ class Motion(AbstractInertial):
         """
         return self._digits
 
-    @cached_property
+    @found_once
     def _digits(self) -> float:
         if self.told is not None:
             return self.told

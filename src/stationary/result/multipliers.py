@@ -87,7 +87,7 @@ class Multipliers(np.ndarray):
         if hidden:
             before = np.searchsorted(self.layout.stated, places)
             places = np.where(places < self.layout.multipliers, before, places - hidden)
-        value = np.asarray(self)[..., places]
+        value = np.take(np.asarray(self), places, axis=-1)
         return float(value) if value.ndim == 0 else value
 
     def keys(self) -> list[str]:

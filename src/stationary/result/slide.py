@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from stationary.errors import StatementError, spelled
 from stationary.result.multipliers import Multipliers
 from stationary.result.step import Forces
 from stationary.result.trajectory import AbstractInstant, AbstractMotion
+from stationary.result.views import found_once
 
 
 @spelled
@@ -83,7 +83,7 @@ class Slide(AbstractMotion):
         """Change of energy, plus what friction took, minus what was supplied."""
         return self.energy - self.energy[0] + self.lost - self.lost[0] - self.work + self.work[0]
 
-    @cached_property
+    @found_once
     def a(self) -> np.ndarray:
         """Refuse: velocities jump."""
         raise StatementError(
@@ -92,14 +92,14 @@ class Slide(AbstractMotion):
             "Ask for velocities, or use st.simulate.",
         )
 
-    @cached_property
+    @found_once
     def lam(self) -> Multipliers:
         """Multipliers of constraints, then of contacts, shape (times, rows)."""
         layout = self.kernel.layout
         first = 3 + sum(r.places.size for r in layout.slips)
         return Multipliers.of(self.more[:, first:], layout)
 
-    @cached_property
+    @found_once
     def forces(self) -> dict[str, np.ndarray]:
         """The force of each friction term on the system, by name, shape (times, …)."""
         y = self.more[:, 3:]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from stationary.derive.graph import Graph
 from stationary.errors import spelled
+from stationary.result.views import found_once
 
 
 @spelled
@@ -43,7 +43,7 @@ class State(Mapping):
     rows: tuple[int, ...]
     redundant: tuple[str, ...]
 
-    @cached_property
+    @found_once
     def _names(self) -> dict[str, float]:
         layout, by_name = self.graph.layout, {}
         for suffix, vector in (("", self.q), (".dot", self.v)):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from stationary.errors import MissingExtra, say, spelled
 from stationary.result.numbers import written
 from stationary.result.stability import Stability, spectrum, word_of
 from stationary.result.status import Status
-from stationary.result.views import AbstractShown, show
+from stationary.result.views import AbstractShown, found_once, show
 
 
 @spelled
@@ -57,7 +56,7 @@ class StateSpace(AbstractShown):
     at: Any = None
     spin: np.ndarray | None = None
 
-    @cached_property
+    @found_once
     def _eigen(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         values, vectors, moved = spectrum(self.A, self.rounding)
         growth, swing = np.real(values), np.imag(values)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -17,7 +16,7 @@ from stationary.result.multipliers import Multipliers
 from stationary.result.step import Forces
 from stationary.result.steps import Taken
 from stationary.result.trajectory import AbstractInertial
-from stationary.result.views import STAYS
+from stationary.result.views import STAYS, found_once
 
 # How long what begins to slide keeps its direction, of the time over which it is followed.
 _SHORT = 1e-6
@@ -149,7 +148,7 @@ class Touched(AbstractInertial):
                 p[first] = np.where(p[sticks + j] == 0, 1.0, p[first])
         return p
 
-    @cached_property
+    @found_once
     def _acting(self) -> tuple[np.ndarray, np.ndarray]:
         """Accelerations, and the forces of constraints, contacts and friction."""
         if len(self.given):
@@ -172,12 +171,12 @@ class Touched(AbstractInertial):
         """The forces of kept constraints, contacts and dry slips, shape (times, rows)."""
         return self._acting[1]
 
-    @cached_property
+    @found_once
     def a(self) -> np.ndarray:
         """Accelerations, shape (times, coordinates), in the mode of each time."""
         return self._acting[0]
 
-    @cached_property
+    @found_once
     def lam(self) -> Multipliers:
         """Multipliers of constraints, then of contacts, shape (times, rows)."""
         layout, z = self.kernel.layout, self.acting
@@ -187,7 +186,7 @@ class Touched(AbstractInertial):
         full[:, layout.multipliers :] = z[:, len(kept) : len(kept) + count]
         return Multipliers.of(full, layout)
 
-    @cached_property
+    @found_once
     def forces(self) -> dict[str, np.ndarray]:
         """The force of friction on the system, by name of the term or contact."""
         touch, z = touch_of(self.system), self.acting

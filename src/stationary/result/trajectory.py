@@ -6,7 +6,6 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -34,7 +33,14 @@ from stationary.model.terms import vector
 from stationary.result.fields import FieldFunction, at_points, checked
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
-from stationary.result.views import STAYS, AbstractShown, AbstractTravels, kept, show, writable
+from stationary.result.views import (
+    STAYS,
+    AbstractShown,
+    AbstractTravels,
+    found_once,
+    show,
+    writable,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,12 +88,12 @@ class AbstractMotion(AbstractShown):
         used = (name.split(" (")[0] for name in self.method.split(" then "))
         return not {"Variational", "Moreau"}.isdisjoint(used)
 
-    @cached_property
+    @found_once
     @abstractmethod
     def a(self) -> np.ndarray:
         """Accelerations, shape (times, coordinates)."""
 
-    @cached_property
+    @found_once
     @abstractmethod
     def lam(self) -> Multipliers:
         """Multipliers, shape (times, rows)."""
@@ -155,10 +161,10 @@ class AbstractMotion(AbstractShown):
         return self.y[:, self.kernel.size : 2 * self.kernel.size]
 
     def _columns(self, values: ca.DM) -> np.ndarray:
-        """Turn one column per time into one row per time, to be read."""
-        return kept(np.asarray(values).reshape(-1, len(self.t)).T)
+        """Turn one column per time into one row per time."""
+        return np.asarray(values).reshape(-1, len(self.t)).T
 
-    @cached_property
+    @found_once
     def _constraints(self) -> tuple[np.ndarray, np.ndarray]:
         """R and Ṙ of all rows, shape (times, rows)."""
         arguments = (self.t[None, :], self.q.T, self.v.T, self.u.T, self.params)
@@ -293,10 +299,10 @@ class AbstractMotion(AbstractShown):
         values = f(self.t[None, :], self.y.T, self.params, data)
         return np.broadcast_to(np.asarray(values).ravel(), (len(self.t),)).copy()
 
-    @cached_property
+    @found_once
     def u(self) -> np.ndarray:
         """Inputs, shape (times, inputs)."""
-        return kept(self.inputs_at(self.t, self.y))
+        return self.inputs_at(self.t, self.y)
 
     def inputs_at(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return the inputs at times and states, shape (times, inputs)."""
@@ -328,7 +334,7 @@ class AbstractMotion(AbstractShown):
         """
         return FieldFunction(self, checked(self.kernel.layout, u))
 
-    @cached_property
+    @found_once
     def _energies(self) -> np.ndarray:
         return self._evaluate(self.kernel.graph.energies)
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import io
 from base64 import b64encode
 from dataclasses import fields, is_dataclass
+from functools import cached_property
 from html import escape
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from stationary.errors import StationaryError
 from stationary.model.views import show as show
 from stationary.model.views import view as view
+
+Kept = TypeVar("Kept")
 
 #: Marks a field that does not travel.
 STAYS = {"stays": True}
@@ -58,11 +61,25 @@ def writable(value: Any) -> Any:
     return value.copy() if isinstance(value, np.ndarray) and not value.flags.writeable else value
 
 
-def kept(value: np.ndarray) -> np.ndarray:
-    """Return what a result keeps, to be read: evidence was measured of these numbers."""
-    held = value.view()
-    held.flags.writeable = False
-    return held
+def sealed(value: Any) -> Any:
+    """Return the same with arrays that nobody writes into: evidence was measured of them."""
+    if isinstance(value, np.ndarray):
+        value = value.view() if type(value) is np.ndarray else value
+        value.flags.writeable = False
+        return value
+    if isinstance(value, dict):
+        value.update((k, sealed(v)) for k, v in value.items())
+    return tuple(map(sealed, value)) if type(value) is tuple else value
+
+
+class found_once(cached_property[Kept]):
+    """What a result finds out when it is asked first, and keeps as it is."""
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        value = sealed(super().__get__(instance, owner))
+        if instance is not None:
+            vars(instance)[self.attrname] = value
+        return value
 
 
 class AbstractTravels:
@@ -76,8 +93,8 @@ class AbstractTravels:
     def __post_init__(self):
         for f in fields(self):  # pyright: ignore[reportArgumentType]  # every result is a dataclass
             value = getattr(self, f.name)
-            if type(value) is np.ndarray and value.flags.writeable:
-                object.__setattr__(self, f.name, kept(value))
+            if isinstance(value, np.ndarray) and value.flags.writeable:
+                object.__setattr__(self, f.name, sealed(value))
 
     def __reduce__(self) -> tuple:
         return _arrived, (type(self), travelling(self))

@@ -13,6 +13,7 @@ from stationary.solve.gate.followed import followed
 from stationary.solve.integrators import Taylor, Variational
 from stationary.solve.motion.legs import shortened
 from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Ode, Piece, Stopped, trusted
+from stationary.solve.motion.stabilize import sizes
 
 # So often a step that is not proven is taken again, each time with this part of the tolerances.
 _TRIES, _TIGHTER = 3, 0.1
@@ -46,6 +47,10 @@ def proven_steps(
         pieces = by.pieces(careful, t, y, end, grid=outputs(t, end), dense=dense)
         for piece in trusted(pieces, sound):
             piece, border = cut(piece, ode, by)
+            if tried and piece.sizes is not None:
+                # What rounding may take is more beside smaller tolerances: it is not allowed more.
+                size = sizes(ode, piece.t[0], y, end)[0]
+                piece = replace(piece, sizes=(size, piece.sizes[1]))
             false = _false(by, ode, y, piece)
             if false is None:
                 yield piece, border

@@ -37,6 +37,9 @@ _BESIDE = 1e-3
 _DIGITS = 64.0
 _LAST_DIGITS = 4.0
 
+# What is rounding for so short a part of the time in which a motion changes is passed at once.
+_PASSED = 1e-3
+
 # The floor of an equation is the most that rounding leaves of it: usually it is this part of that,
 # some tens of last digits of the largest force.
 _USUAL = 1e-3
@@ -158,7 +161,7 @@ def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.nd
             size[several] = np.maximum(size[several], _BESIDE * size[several].max(initial=0.0))
     origin = np.concatenate([y[:n] - size[:n], np.zeros(len(y) - n)])
     # No tolerance asks for more than the digits that places and functions have.
-    lost = _rounding(ode, t, y)
+    lost = _lasting(ode, t, y, time)
     if ode.floor is not None:
         lost = np.maximum(lost, _USUAL * ode.floor)
     # Places follow velocities, and their noise.
@@ -240,6 +243,15 @@ def _ways(count: int) -> np.ndarray:
     """Return signs of changes: what is symmetric says nothing where all go the same way."""
     k = np.arange(count + 1)
     return (-1.0) ** np.array([0 * k, k, k // 2 + 1])
+
+
+def _lasting(ode: Ode, t: float, y: np.ndarray, time: float) -> np.ndarray:
+    """Return how much of the rates is rounding here and a little later: a cusp is soon passed."""
+    lost, soon = _rounding(ode, t, y), _PASSED * time
+    ahead = y + soon * ode.f(t, y)
+    if not lost.any() or not np.all(np.isfinite(ode.f(t + soon, ahead))):
+        return lost
+    return np.minimum(lost, _rounding(ode, t + soon, ahead))
 
 
 def _rounding(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:
