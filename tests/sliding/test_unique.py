@@ -283,3 +283,30 @@ def test_what_contacts_hold_between_them_is_not_free(gaps, unique):
     _, system = rows(fixed=[((0, -2.0), 0)], gaps=[(gap, 0, 0, None) for gap in gaps])
     for verb in (st.minimum_power, st.newton):
         assert verb(system).unique is unique
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("friction", [0.0, 1.1])
+@pytest.mark.parametrize("units", [*UNITS, (1e-6, 1e3, 1e4)])
+def test_a_part_turns_about_its_only_foot_no_faster_than_walls_push(units, friction):
+    length, force, time = units
+    foot, places = np.array([0.12, -0.24]), np.array([(0.51, 0.66), (-0.04, 0.39)])
+    normals = np.array([(np.cos(a), np.sin(a)) for a in (3.24, 3.49)])
+    ways = np.array([(1.61, 0.68), (0.26, -1.74)])
+    part = st.slider(points=[tuple(length * foot)], weights=[force])
+    x, y, phi = part.coordinates
+    gaps = []
+    for place, (u, v), way in zip(length * places, normals.tolist(), length * ways / time):
+        point = (
+            x + place[0] * st.cos(phi) - place[1] * st.sin(phi) - place[0] - way[0] * st.t,
+            y + place[0] * st.sin(phi) + place[1] * st.cos(phi) - place[1] - way[1] * st.t,
+        )
+        slip = u * point[1] - v * point[0] if friction else None
+        gaps.append(st.Contact(u * point[0] + v * point[1], friction=friction, slip=slip))
+    # Turning by one radian takes the points of the part across their arms.
+    arms = (places - foot) @ np.array([(0, 1), (-1, 0)])
+    turn = np.max(np.sum(normals * ways, axis=1) / np.sum(normals * arms, axis=1))
+    for verb in (st.minimum_power, st.newton):
+        step = verb(part + st.System(contacts=gaps))
+        assert step[phi.dot] * time == pytest.approx(turn, rel=1e-8)
+        assert step.unique is False and not len(step.others)

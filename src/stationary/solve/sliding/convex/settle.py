@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
+from scipy.optimize import nnls
 from scipy.sparse.linalg import splu
 
-from stationary.solve.sliding.convex.cones import Cones, End
+from stationary.solve.sliding.convex.cones import End
 from stationary.solve.sliding.convex.judge import Outcome, judged, resting
 from stationary.solve.sliding.convex.reduced import least_motion, refined
 from stationary.solve.sliding.problem.numbers import STILL, Answer, Problem, by_rows, stacked
@@ -278,31 +279,46 @@ def _to_one(free: np.ndarray) -> np.ndarray:
 
 def smallest(answer: Answer, free: np.ndarray) -> Answer:
     """Of all velocities that cost the same, return the one that moves least, at its levers."""
-    problem = answer.problem
     if not len(free):
         return answer
+    problem = answer.problem
     B, _, G = problem.matrices
     basis = np.linalg.qr((free * problem.levers).T)[0]
-    ways, shares = basis / problem.levers[:, None], basis.T @ (answer.v * problem.levers)
-    shift = -ways @ shares
+    ways = basis / problem.levers[:, None]
+    # A force that is rounding has no direction.
+    y = np.where((answer.resists > 1e-12 * answer.strength)[problem.term], answer.y, 0.0)
+    rows = np.vstack([problem.sums(y[:, None] * (B @ ways)), G @ ways])
+    terms = np.abs(y[:, None]) * (abs(B) @ np.abs(ways))
+    reach = np.linalg.norm(np.vstack([problem.sums(terms), abs(G) @ np.abs(ways)]), axis=1)
+    sizes = np.linalg.norm(rows, axis=1)
+    # Rows that the directions change by rounding alone are those along which they are free.
+    over = np.divide(1.0, sizes, out=np.zeros(len(sizes)), where=sizes > _FREE * reach)
+    v = answer.v
 
-    def allowed(v: np.ndarray) -> bool:
-        forward = problem.sums(answer.y * problem.rates(v))
-        room = 1e-10 * problem.force * answer.speed
-        return bool(np.all(forward >= -room) and np.all(G @ v + problem.g >= -1e-10 * answer.speed))
+    def ahead(v: np.ndarray) -> np.ndarray:
+        return np.concatenate([problem.sums(y * problem.rates(v)), G @ v + problem.g])
 
-    if not allowed(answer.v + shift):
-        # The least of z² under w·y ≥ 0: a small quadratic program.
-        cones = Cones(basis.shape[1])
-        cones.P = sparse.eye(basis.shape[1], format="csc")
-        cones.cost = shares
-        ahead = problem.sums(answer.y[:, None] * (B @ ways))
-        cones.least(sparse.csr_matrix(-ahead), problem.sums(answer.y * answer.rates))
-        cones.least(sparse.csr_matrix(-(G @ ways)), answer.opening)
-        shift = ways @ cones.solve().x
-        if not allowed(answer.v + shift):
+    # What remains of a velocity that is much too large is known to fewer digits.
+    for _ in range(2):
+        shortest = v - ways @ (basis.T @ (v * problem.levers))
+        share = _nearest(rows * over[:, None], -ahead(shortest) * over)
+        if share is None:
             return answer
-    v = answer.v + shift
+        v = shortest + ways @ share
+    room = np.append(np.full(problem.terms, problem.force), np.ones(len(problem.g)))
+    if np.any(ahead(v) < -1e-10 * answer.speed * room):
+        return answer
     w = problem.rates(v)
     stuck = problem.speeds(w) <= 1e-9 * max(np.abs(w).max(initial=0.0), answer.speed)
     return replace(answer, v=v, stuck=stuck & (problem.power == 0))
+
+
+def _nearest(rows: np.ndarray, least: np.ndarray) -> np.ndarray | None:
+    """Return the smallest x with rows x ≥ least, by multipliers ≥ 0 (Lawson, Hanson)."""
+    top = np.abs(least).max(initial=0.0)
+    if not np.any(least > 0):
+        return np.zeros(rows.shape[1])
+    table = np.vstack([rows.T, least / top])
+    multipliers, _ = nnls(table, np.append(np.zeros(rows.shape[1]), 1.0))
+    left = table @ multipliers - np.append(np.zeros(rows.shape[1]), 1.0)
+    return None if -left[-1] < 1e-14 else -left[:-1] / left[-1] * top

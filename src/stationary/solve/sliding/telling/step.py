@@ -31,7 +31,6 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
     layout, problem = question.layout, place.problem
     answer = outcome.answer
     free = np.zeros((0, problem.n))
-    elsewhere = outcome.others if outcome.others is not None else free
     follows, slope = rubbing(question, place), None
     if answer is None:
         y, lam, mu = (np.zeros(len(x)) for x in (problem.c, problem.b, problem.g))
@@ -45,6 +44,8 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
         free = _loose(answer) if follows else free_directions(answer)
     free = free if len(free) and _leads(answer, free) else free[:0]
     answer = answer.cleared
+    outcome = replace(outcome, others=_elsewhere(answer, free, outcome.others))
+    elsewhere = free[:0] if outcome.others is None else outcome.others
     v = answer.v
     moves = np.abs(v).max(initial=0.0) > _ROUNDING * answer.speed
     if outcome.word == "moves" and not moves:
@@ -136,6 +137,18 @@ def _leads(answer: Answer, free: np.ndarray) -> bool:
     rows, reach = touching @ free.T, abs(touching) @ np.abs(free.T)
     rows = np.divide(rows, reach, out=np.zeros(rows.shape), where=np.abs(rows) > STILL * reach)
     return bool(tangent_basis(rows).shape[1]) or farthest(rows[:0], rows)[0] is not None
+
+
+def _elsewhere(
+    answer: Answer, free: np.ndarray, velocities: np.ndarray | None
+) -> np.ndarray | None:
+    """Return those of other velocities that are not this one and what free directions add to it."""
+    if velocities is None or not len(velocities) or not np.all(np.isfinite(answer.v)):
+        return velocities
+    levers = answer.problem.levers
+    apart, along = (velocities - answer.v) * levers, np.linalg.qr((free * levers).T)[0]
+    apart = np.abs(apart - apart @ along @ along.T).max(axis=1)
+    return velocities[apart > 1e-6 * np.abs(np.vstack([velocities, answer.v]) * levers).max()]
 
 
 def forces_of(question: Question, y: np.ndarray) -> dict[str, Any]:
