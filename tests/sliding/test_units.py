@@ -294,3 +294,24 @@ def test_two_of_three_stay_while_the_third_crawls_in_every_unit(units):
     assert slide[a] / length == pytest.approx(-0.3 * np.sin(slide.t / time), abs=1e-9)
     assert np.ptp([slide[b], slide[c] - length]) < 1e-9 * length
     assert slide.lost[-1] == pytest.approx(1.2 * force * length, rel=1e-9)
+
+
+@pytest.mark.parametrize("units", [(1, 1, 1), (1e-6, 1e3, 1e4), (1e6, 1e-4, 1e-3)])
+def test_a_part_on_one_foot_runs_away_from_a_wall_in_every_unit(units):
+    # Turning about the foot nothing resists, and the loads give 0.15 · 0.51 − 0.04 · 0.74 + 0.22.
+    length, force, time = units
+    part = st.slider(points=[(0.74 * length, -0.51 * length)], weights=[0.69 * force])
+    (px, py, turn), (u, v) = part.coordinates, (float(np.cos(5.53)), float(np.sin(5.53)))
+    place, way = length * np.array((-0.03, 0.58)), 0.61 * length * st.t / time
+    px += place[0] * (st.cos(turn) - 1) - place[1] * st.sin(turn) + way
+    py += place[0] * st.sin(turn) + place[1] * (st.cos(turn) - 1) - way
+    wall = st.Contact(u * px + v * py, friction=1.35, slip=u * py - v * px, name="wall")
+    loads = [st.Load((0.15 * force, -0.04 * force, -0.22 * force * length), on=part.coordinates)]
+    for verb in (st.minimum_power, st.newton):
+        with pytest.raises(st.NoMotion) as caught:
+            verb(part + st.System(contacts=[wall], loads=loads))
+        direction = caught.value.direction
+        assert caught.value.kind == "accelerates"
+        assert direction[part.coordinates[0].dot] == pytest.approx(
+            -0.51 * length * direction[turn.dot], rel=1e-6
+        )

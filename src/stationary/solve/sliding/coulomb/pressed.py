@@ -20,7 +20,7 @@ from stationary.solve.sliding.convex.judge import Outcome, Strength, balanced
 from stationary.solve.sliding.convex.reduced import refined
 from stationary.solve.sliding.convex.settle import at_rest, settled
 from stationary.solve.sliding.coulomb.modes import motions, only
-from stationary.solve.sliding.problem.numbers import Answer, Problem
+from stationary.solve.sliding.problem.numbers import Answer, Problem, largest
 from stationary.solve.sliding.problem.question import Place, Question
 
 _MOST_STEPS = 100
@@ -150,7 +150,7 @@ def _runaway(problem: Problem, cone: np.ndarray, *, proved: bool = False) -> Out
     """
     speed, answers = problem.imposed, []
     for eta in (1e-3, 1e-4):
-        unit = sparse.eye(problem.n, format="csc") * (eta * problem.force / speed)
+        unit = sparse.diags(eta * problem.force / speed * problem.levers**2, format="csc")
 
         def drag(v: np.ndarray, unit: Any = unit) -> tuple[float, np.ndarray, Any]:
             return float(v @ (unit @ v)) / 2, unit @ v, unit
@@ -160,7 +160,7 @@ def _runaway(problem: Problem, cone: np.ndarray, *, proved: bool = False) -> Out
         if outcome.word != "moves" or outcome.answer is None:
             return None
         answers.append(outcome.answer)
-    slower, faster = (float(np.abs(x.v).max(initial=0.0)) for x in answers)
+    slower, faster = (largest(x.v * problem.levers) for x in answers)
     if faster < 5 * slower or faster < 30 * speed and not proved:
         return None
     # What is imposed is the same under any drag: it is no part of what grows.
