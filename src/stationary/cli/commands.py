@@ -207,7 +207,7 @@ def equilibria(model: st.Model, options: Any) -> Answer:
         head = [*head, "family"]
         rows = [[*row, str(rest.family or "")] for row, rest in zip(rows, rests)]
     body = [[row[k] for k in columns] for row in rows]
-    shown = table(title, [head[k] for k in columns], body, rests.searched)
+    shown = table(title, [head[k] for k in columns], body, rests.told)
     known = {"system": model.system.name, "complete": rests.complete,
              "equilibria": [_rest_facts(rest) for rest in rests]}  # fmt: skip
     return Answer([shown], known, {"csv": lambda path: write_csv(path, head, rows)})

@@ -225,16 +225,16 @@ def _checks(report: _Report) -> str:
 
 def _equilibria(report: _Report) -> str:
     if "equilibria" in report.model.questions:
-        rests = list(report.model.ask("equilibria"))
-        where = "within the box of the file"
+        rests = report.model.ask("equilibria")
+        where, proof = "within the box of the file", f" The list is {escape(rests.told)}."
     else:
         rests = [report.model.ask("statics")]
-        where = "nearest to the start"
+        where, proof = "nearest to the start", ""
     report.facts["equilibria"] = [dict(rest.as_start(), stable=rest.stable) for rest in rests]
     stable = sum(bool(rest.stable) for rest in rests)
     report.summary.append(("equilibria", f"{len(rests)}, {stable} stable"))
     if not rests:
-        return f"<p>None was found {where}.</p>"
+        return f"<p>None was found {where}.{proof}</p>"
     # The evidence stands beside the coordinates, on the same page.
     count = len(rests[0].q)
     few = range(count if count <= 6 else 4)
@@ -256,7 +256,7 @@ def _equilibria(report: _Report) -> str:
         values += [escape(_small(report, rest)), f"{rest.residual['force']:.1e}"]
         rows.append(values)
     words = f"<p>States of rest {where}: forces balance, and small motions say "
-    words += "whether they are stable, and the least energy where it decides.</p>"
+    words += f"whether they are stable, and the least energy where it decides.{proof}</p>"
     forces = ""
     if rests[0].lam.size:
         held = [(name, [beside(rest.lam, rest.lam[name]) for rest in rests])

@@ -222,10 +222,14 @@ class Equilibria(list):
     complete: bool = False
     searched: str = ""
 
+    @property
+    def told(self) -> str:
+        """Whether they are all, and how that is known."""
+        return f"{'complete' if self.complete else 'not proven complete'}; {self.searched}"
+
     def __repr__(self) -> str:
         one = len(self) == 1
-        proven = "complete" if self.complete else "not proven complete"
-        lines = [f"{len(self)} {'equilibrium' if one else 'equilibria'}, {proven}; {self.searched}"]
+        lines = [f"{len(self)} {'equilibrium' if one else 'equilibria'}, {self.told}"]
         for rest in self:
             first = repr(rest).splitlines()[0]
             lines.append("  " + first.split(", ", 1)[1])
