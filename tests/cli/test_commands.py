@@ -397,6 +397,10 @@ def test_what_is_held_all_over_rests_without_eigenvalues(tmp_path, monkeypatch, 
         ("simulate m.toml --show -x", "as in --show=-x"),
         ("simulate m.toml --quiet=2", "--quiet takes no value."),
         ("new one two", "'two' is nothing that 'stationary new' takes."),
+        ("simulat a.toml", "Did you mean 'simulate'?"),
+        ("quasistatics a.toml", "Use 'stationary slide'."),
+        ("fit_pressure a.toml", "Use 'stationary weigh'."),
+        ("hamilton a.toml", "Ask it there, as st.hamilton(…)."),
     ],
 )
 def test_usage_errors_have_three_parts_and_the_code_of_a_shell(typed, words, capsys):

@@ -54,6 +54,8 @@ class Parser(argparse.ArgumentParser):
             given, _, listed = given.partition(" (choose from ")
             choices = re.findall(r"[\w.-]+", listed)
             near = did_you_mean(given.strip("'"), choices)
+            if argument == "COMMAND":
+                self._refuse_function(given.strip("'"), choices)
             what = "no command" if argument == "COMMAND" else f"nothing that {argument} takes"
             self._refuse(f"{given} is {what}.", f"Known: {', '.join(choices)}.{near}")
         if wrong.startswith("invalid "):
@@ -68,6 +70,17 @@ class Parser(argparse.ArgumentParser):
         if wrong.startswith("ignored explicit argument "):
             self._refuse(f"{argument} takes no value.", f"Found {wrong.split(' ', 3)[3]}.")
         self._refuse(f"{argument} is not understood.", f"Found: {wrong or message}.")
+
+    def _refuse_function(self, name: str, choices: list[str]) -> None:
+        """Refuse the name of a function of the library, and say where it is asked."""
+        import stationary as st
+        from stationary.cli.words import for_a_shell
+
+        if name.isidentifier() and callable(getattr(st, name, None)):
+            typed = for_a_shell(f"st.{name}")
+            asked = f"Use {typed}." if typed.startswith("'") else f"Ask it there, as st.{name}(…)."
+            self._refuse(f"'{name}' is no command, but a function of the library in Python.",
+                         f"Known: {', '.join(choices)}.", asked)  # fmt: skip
 
     def _refuse(self, what: str, finding: str, remedy: str = "") -> NoReturn:
         finding = " ".join(finding.split())

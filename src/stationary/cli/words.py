@@ -35,6 +35,7 @@ _RULES: list[tuple[str, Any]] = [
      "Give --span, or use 'stationary simulate'"),
     (r"st\.newton, which balances the forces", "'stationary simulate'"),
     (r"st\.pressure_bounds\b", "'stationary bounds'"),
+    (r"st\.fit_pressure\b", "'stationary weigh'"),
     (r"st\.continuation\b(?:\(…?\))?|\bcontinuation\(\)", "'stationary continue'"),
     (r"st\.(simulate|statics|equilibria|linearize|modes|check|equations)\b(?:\(…?\))?",
      r"'stationary \1'"),

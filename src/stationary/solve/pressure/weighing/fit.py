@@ -344,7 +344,7 @@ def _result(
     elif beyond:
         status = Status("scatters", f"{missed}; intervals are widened by that")
     else:
-        free = f"{len(blind)} unknowns"
+        free = f"{len(blind)} unknown{'s' * (len(blind) != 1)}"
         if measured.bends is not None:
             free = f"a smooth pressure, of which they tell about {known.determined:.0f}"
         status = Status("fitted", f"{measured.equations} equations for {free}")
