@@ -243,6 +243,28 @@ def test_what_only_rests_or_slides_needs_no_kinetic_energy():
         assert "no kinetic energy is stated" in report["positive definite"].text
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1, 1e9])
+@pytest.mark.parametrize(
+    "kinetic, row, least",
+    [
+        # Along (2, 1): (4 − 1) / 5 of the mass.
+        ((x.dot**2 - y.dot**2) / 2, lambda s: x - 2 * y, 0.6),
+        ((x.dot**2 - y.dot**2) / 2, lambda s: 2 * x - y, None),
+        ((x.dot - y.dot) ** 2 / 2, lambda s: x + y, 2.0),
+        # What has no mass, in whatever unit, is carried by what has, or is free.
+        (x.dot**2 / 2, lambda s: s * y - x, 0.5),
+        (x.dot**2 / 2, lambda s: s * y - r, None),
+        ((x.dot + y.dot) ** 2 / 2, lambda s: s * r - x, None),
+    ],
+)
+def test_masses_count_along_what_constraints_leave_free(kinetic, row, least, unit):
+    # As simulate moves it: a massless link of a linkage is no mistake.
+    report = check(st.System(kinetic=kinetic, constraints=[row(unit)]))
+    assert report.passed == (least is not None)
+    if least is not None:
+        assert f"free its least eigenvalue is {least:.3g}" in report["positive definite"].text
+
+
 # -- what is too large to be read ------------------------------------------------------------------
 
 MANY = [st.coordinates(f"n{i}") for i in range(120)]
@@ -265,6 +287,8 @@ BONDS = sum((a - b) ** 3 for a, b in zip(MANY[1:], MANY[2:]))
          False, "the velocity of 'n3'"),
         ({"kinetic": RUN, "constraints": [MANY[0] - MANY[1], MANY[1] - MANY[2],
           st.Constraint(MANY[2] - MANY[0], name="again")]}, "redundant", False, "'again' says"),
+        ({"kinetic": RUN - MANY[3].dot ** 2 / 2, "constraints": [1e6 * MANY[3] - MANY[4]]},
+         "positive definite", True, "leave free its least eigenvalue is 0.5"),
     ],
 )  # fmt: skip
 def test_statements_too_large_to_be_read_are_checked_by_numbers(stated, finding, holds, word):

@@ -9,7 +9,12 @@ import numpy as np
 import sympy as sp
 
 from stationary.derive.check_by_numbers import findings_by_numbers
-from stationary.derive.constraints import integrability, redundant
+from stationary.derive.constraints import (
+    definite_where_held,
+    held_too,
+    integrability,
+    redundant,
+)
 from stationary.derive.effort import TooLong, bounded, is_long
 from stationary.derive.findings import Dry, Finding, Report, listed, redundancy
 from stationary.derive.graph import Graph
@@ -87,7 +92,7 @@ def check(system: System) -> Report:
         return Report(system.name, tuple(findings_by_numbers(smooth, losses)), exhaustive=False)
     steps: list[Callable[[], list[Finding]]] = [
         lambda: [_symmetric(eq)],
-        lambda: [_positive_definite(eq)],
+        lambda: [_held_too(eq, _positive_definite(eq))],
         lambda: [_skew(eq)],
         lambda: [_gradient(eq)],
         lambda: [_equations(eq)],
@@ -148,6 +153,13 @@ def _positive_definite(eq: Equations) -> Finding:
         zeros += [plain(minors[-1])] if signs[-1] == "not negative" else []
     where = f", except where {' or '.join(zeros)} vanishes" if zeros else ""
     return Finding(name, True, f"M is positive definite for positive parameters{where}")
+
+
+def _held_too(eq: Equations, alone: Finding) -> Finding:
+    if alone or not alone.required or not eq.lam:
+        return alone
+    held = [R for c in eq.system.constraints for R in c.R]
+    return held_too(alone, *definite_where_held(eq.M, eq.A, held, list(eq.coordinates)))
 
 
 def _sign(e: sp.Expr) -> str:

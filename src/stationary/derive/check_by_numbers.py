@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sparse
 import scipy.sparse.linalg as sparse_linalg
 
-from stationary.derive.constraints import redundant_rows
+from stationary.derive.constraints import held_too, least_where_held, redundant_rows
 from stationary.derive.findings import Dry, Finding, listed, redundancy
 from stationary.derive.graph import Graph
 from stationary.derive.sampling import random_state, states_of
@@ -92,11 +92,30 @@ class _Looks:
             return Finding(name, False, text, self.how, required=False)
         if massless:
             text = f"M is singular: no kinetic energy involves the velocity of {listed(massless)}"
-            return Finding(name, False, text, self.how)
+            return self._held_too(Finding(name, False, text, self.how))
         lowest = min((self._least(M, s[1]) for M, s in zip(self.masses, self.states)), default=0.0)
         what = "eigenvalue" if self.system.size <= _LARGEST else "pivot"
         text = f"the least {what} of M, scaled to a unit diagonal, is {lowest:.3g}"
-        return Finding(name, bool(lowest > 1e-12), text, self.how)
+        return self._held_too(Finding(name, bool(lowest > 1e-12), text, self.how))
+
+    def _held_too(self, alone: Finding) -> Finding:
+        count, n = self.graph.layout.multipliers, self.system.size
+        if alone or not 0 < count <= _LED or n > _LED or not self.states:
+            return alone
+        t, _, v, u, p = self.states[0]
+
+        def mass(q: np.ndarray) -> np.ndarray:
+            return np.array(self.graph.mass(t, q, v, u, p))
+
+        return held_too(alone, *least_where_held(self._rows, mass, n))
+
+    def _rows(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return R, and the gradients of all rows, those of R first."""
+        held = self.graph.layout.holonomic
+        order = np.concatenate([np.flatnonzero(held), np.flatnonzero(~held)])
+        t, _, v, u, p = self.states[0]
+        R, _, A = (np.array(x) for x in self.graph.constraints(t, q, 0 * v, 0 * u, p)[:3])
+        return R.ravel()[held], A[order]
 
     def _least(self, M: sparse.csc_matrix, q: np.ndarray) -> float:
         """Return the least eigenvalue of M over its diagonal, of a large one the least pivot."""
@@ -185,21 +204,15 @@ class _Looks:
 
     def rows(self) -> list[Finding]:
         """Count degrees of freedom, and name rows that say nothing new."""
-        graph, layout, n = self.graph, self.graph.layout, self.system.size
+        layout, n = self.graph.layout, self.system.size
         count = layout.multipliers
         if max(count, n) > _LED:
             text = f"{n - count} in velocity, for {n} coordinates, if all rows are independent"
             return [Finding("freedom", True, text, "counted", n - count, required=False)]
         held = layout.holonomic
         order = np.concatenate([np.flatnonzero(held), np.flatnonzero(~held)])
-        _, _, v, u, p = self.states[0] if self.states else [np.zeros(0)] * 5
-
-        def values(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            R, _, A = (np.array(x) for x in graph.constraints(0.0, q, 0 * v, 0 * u, p)[:3])
-            return R.ravel()[held], A[order]
-
         names = [layout.row_name(int(i)) for i in order]
-        again, seen = redundant_rows(values, n, names) if self.states else ([], 0)
+        again, seen = redundant_rows(self._rows, n, names) if self.states else ([], 0)
         free = n - count + len(again)
         return [
             redundancy(again, seen),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement
 
@@ -12,8 +12,9 @@ from scipy.linalg import null_space
 from sympy.integrals.manualintegrate import manualintegrate
 
 from stationary.derive.effort import is_long
-from stationary.derive.sampling import compiled, sampled, vanish
-from stationary.model.symbols import Coordinate, Parameter, t
+from stationary.derive.findings import Finding
+from stationary.derive.sampling import compiled, sampled, states_of, vanish
+from stationary.model.symbols import Coordinate, Velocity, t
 
 # Random states at which the rank is examined, how many are tried for them, steps of Newton's method
 # onto the constraints, and the size, relative to the whole row, of what a row must add to those
@@ -135,34 +136,98 @@ def redundant(A: sp.Matrix, R: list[sp.Expr], names: list[str], q: list) -> tupl
 
     The states are random and meet the constraints.
     """
-    parameters = sorted(
-        {s for e in (*A, *R) for s in e.free_symbols if isinstance(s, Parameter)}, key=str
-    )
-    both = compiled([*q, t, *parameters], [*R, *A], "numpy")
-    rng = np.random.default_rng(0)
-    chosen = [rng.uniform(0.5, 1.5) if p.default is None else p.default for p in parameters]
+    values = _of_states((*R, *A), q)
 
     def rows(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        values = np.array(both(*q, 0.0, *chosen), dtype=float)
-        return values[: len(R)], values[len(R) :].reshape(A.shape)
+        both = values(q)
+        return both[: len(R)], both[len(R) :].reshape(A.shape)
 
     return redundant_rows(rows, len(q), names)
+
+
+def definite_where_held(M: sp.Matrix, A: sp.Matrix, R: list[sp.Expr], q: list) -> tuple[float, int]:
+    """Return the least eigenvalue of M along what the rows leave free, and at how many states."""
+    values, first, last = _of_states((*R, *A, *M), q), len(R), len(R) + len(A)
+
+    def rows(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        every = values(q)
+        return every[:first], every[first:last].reshape(A.shape)
+
+    return least_where_held(rows, lambda q: values(q)[last:].reshape(M.shape), len(q))
+
+
+def _of_states(expressions: Sequence[sp.Expr], q: list) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function of q: what has no value takes one that is random, speeds a small one."""
+    symbols = {s for e in expressions for s in e.free_symbols} - {*q, t}
+    others = sorted(symbols, key=str)
+    function = compiled([*q, t, *others], list(expressions), "numpy")
+    rng = np.random.default_rng(0)
+    drawn = [rng.uniform(0.5, 1.5) * (0.2 if isinstance(s, Velocity) else 1) for s in others]
+    chosen = [x if getattr(s, "default", None) is None else s.default
+              for s, x in zip(others, drawn)]  # fmt: skip
+    return lambda q: np.array(function(*q, 0.0, *chosen), dtype=float)
 
 
 def redundant_rows(
     rows: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], size: int, names: list[str]
 ) -> tuple[list[str], int]:
     """Return the same of rows as a function of q: R, and the gradients, those of R first."""
-    rng = np.random.default_rng(0)
-    dependent: list[set[int]] = []
+    dependent = [_dependent(rows(q)[1]) for q in _consistent_states(rows, size)]
+    always = set.intersection(*dependent) if dependent else set()
+    return [names[i] for i in sorted(always)], len(dependent)
+
+
+def least_where_held(
+    rows: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+    mass: Callable[[np.ndarray], np.ndarray],
+    size: int,
+) -> tuple[float, int]:
+    """Return the least eigenvalue of M along what the rows leave free, and at how many states.
+
+    M is scaled to a unit diagonal; what has no mass moves as far as the rows let it move with the
+    rest, whatever its unit.
+    """
+    least = [_least(mass(q), rows(q)[1]) for q in _consistent_states(rows, size)]
+    return min(least, default=0.0), len(least)
+
+
+def held_too(alone: Finding, lowest: float, seen: int) -> Finding:
+    """Let a mass matrix pass that is definite along what the constraints leave free."""
+    if not lowest > 1e-12:
+        return alone
+    text = f"{alone.text}; along what the constraints leave free its least eigenvalue is"
+    return Finding(alone.name, True, f"{text} {lowest:.3g}", f"sampled at {states_of(seen)}")
+
+
+def _least(M: np.ndarray, A: np.ndarray) -> float:
+    over = np.sqrt(np.abs(np.diag(M)))
+    light = over == 0
+    way = 1 / np.where(light, 1, over)
+    A = A * way
+    heavy = np.linalg.norm(A * ~light, axis=1)
+    whole = np.linalg.norm(A, axis=1)
+    A = A / np.where(heavy > 0, heavy, np.where(whole > 0, whole, 1))[:, None]
+    reach = np.linalg.norm(A, axis=0)
+    reach = np.where(light & (reach > 0), reach, 1)
+    free = null_space(A / reach, rcond=_RANK)
+    if not free.size:
+        return 1.0
+    way = way / reach
+    return float(np.linalg.eigvalsh(free.T @ (M * np.outer(way, way)) @ free)[0])
+
+
+def _consistent_states(
+    rows: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], size: int
+) -> Iterator[np.ndarray]:
+    """Yield random states that meet the constraints."""
+    rng, found = np.random.default_rng(0), 0
     for _ in range(_TRIES):
         q = _consistent(rows, rng.standard_normal(size))
         if q is not None:
-            dependent.append(_dependent(rows(q)[1]))
-        if len(dependent) == STATES:
-            break
-    always = set.intersection(*dependent) if dependent else set()
-    return [names[i] for i in sorted(always)], len(dependent)
+            found += 1
+            yield q
+        if found == STATES:
+            return
 
 
 def _consistent(
