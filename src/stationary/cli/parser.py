@@ -78,9 +78,9 @@ class Parser(argparse.ArgumentParser):
 
         if name.isidentifier() and callable(getattr(st, name, None)):
             typed = for_a_shell(f"st.{name}")
-            asked = f"Use {typed}." if typed.startswith("'") else f"Ask it there, as st.{name}(…)."
+            remedy = f"Use {typed}." if typed.startswith("'") else f"Ask it there, as st.{name}(…)."
             self._refuse(f"'{name}' is no command, but a function of the library in Python.",
-                         f"Known: {', '.join(choices)}.", asked)  # fmt: skip
+                         f"Known: {', '.join(choices)}.", remedy)  # fmt: skip
 
     def _refuse(self, what: str, finding: str, remedy: str = "") -> NoReturn:
         finding = " ".join(finding.split())

@@ -158,13 +158,13 @@ def definite_where_held(M: sp.Matrix, A: sp.Matrix, R: list[sp.Expr], q: list) -
 
 def _of_states(expressions: Sequence[sp.Expr], q: list) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function of q: what has no value takes one that is random, speeds a small one."""
-    symbols = {s for e in expressions for s in e.free_symbols} - {*q, t}
-    others = sorted(symbols, key=str)
-    function = compiled([*q, t, *others], list(expressions), "numpy")
+    occurring = {s for e in expressions for s in e.free_symbols}
+    symbols = sorted(occurring - {*q, t}, key=str)
+    function = compiled([*q, t, *symbols], list(expressions), "numpy")
     rng = np.random.default_rng(0)
-    drawn = [rng.uniform(0.5, 1.5) * (0.2 if isinstance(s, Velocity) else 1) for s in others]
+    drawn = [rng.uniform(0.5, 1.5) * (0.2 if isinstance(s, Velocity) else 1) for s in symbols]
     chosen = [x if getattr(s, "default", None) is None else s.default
-              for s, x in zip(others, drawn)]  # fmt: skip
+              for s, x in zip(symbols, drawn)]  # fmt: skip
     return lambda q: np.array(function(*q, 0.0, *chosen), dtype=float)
 
 
@@ -220,13 +220,13 @@ def _consistent_states(
     rows: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], size: int
 ) -> Iterator[np.ndarray]:
     """Yield random states that meet the constraints."""
-    rng, found = np.random.default_rng(0), 0
+    rng, count = np.random.default_rng(0), 0
     for _ in range(_TRIES):
         q = _consistent(rows, rng.standard_normal(size))
         if q is not None:
-            found += 1
+            count += 1
             yield q
-        if found == STATES:
+        if count == STATES:
             return
 
 
