@@ -167,7 +167,15 @@ def test_bounces_that_pile_up_are_told():
         (
             st.System(potential=x**2 / 2, dissipation=st.Abs(x.dot) / 3),
             {"method": st.Variational(step=0.01)},
-            'Widen what is narrow there, or take method="auto"; throw=False returns what there is.',
+            "Widen what is narrow there, ask for a shorter span, or take another method; "
+            "throw=False returns what there is.",
+        ),
+        # More steps than anybody waits for.
+        (
+            st.System(potential=5e23 * x**2),
+            {},
+            "Ask for a shorter span, or slow down what turns or swings so fast; throw=False "
+            "returns what there is.",
         ),
         (
             st.System(potential=x + st.sqrt(x)),
@@ -176,7 +184,7 @@ def test_bounces_that_pile_up_are_told():
             "st.sqrt(x**2 + small**2) for x; throw=False returns what there is.",
         ),
     ],
-    ids=["sign", "root"],
+    ids=["sign", "endless", "root"],
 )
 def test_what_to_do_about_an_early_end_is_said_with_its_reason(system, options, advice):
     moving = system + st.System(kinetic=x.dot**2 / 2)

@@ -56,7 +56,7 @@ _ASIDE = 4
 
 def proven(motion: Motion, rtol: float) -> Motion:
     """Return a run with the status that it deserves; last states that are no good are taken off."""
-    if motion.status in ("singular", "blow-up", "jump", "chatter", "stiff"):
+    if motion.status in ("singular", "blow-up", "jump", "chatter", "stiff", "endless"):
         return _trimmed(motion)
     few = _few(motion)
     broken = worst(kept(motion, few))

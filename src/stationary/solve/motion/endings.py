@@ -26,7 +26,10 @@ _KEEP_AWAY = (
     "Keep it away from there by a start, a stop or a constraint, or round the edge off, as "
     "st.sqrt(x**2 + small**2) for x; throw=False returns what there is."
 )
-_WIDEN = 'Widen what is narrow there, or take method="auto"; throw=False returns what there is.'
+_WIDEN = (
+    "Widen what is narrow there, ask for a shorter span, or take another method; throw=False "
+    "returns what there is."
+)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from stationary.result.trajectory import AbstractMotion
 _REMEDIES = {
     "stiff": 'Take method=st.BDF(), or "auto", which changes to it where that pays; throw=False '
     "returns what there is.",
+    "endless": "Ask for a shorter span, or slow down what turns or swings so fast; throw=False "
+    "returns what there is.",
     "singular": "No velocity chooses how it goes on, or it is not known well enough: start with "
     "more, or a little aside; throw=False returns what there is.",
     "jump": "Let it change over a short time, or give two motions, one from the end of the other.",

@@ -225,6 +225,8 @@ class Run:
                             y = self.legs.change(t, border, y)
                             break
                         self.pace.note(t, self.steps)
+                        if not isinstance(self.integrator, Variational):
+                            self.pace.require_few()
                         self.pace.own = self.legs.alpha
                         if self.may_change and self.pace.slow(self.legs.ode(t), y):
                             self.integrator, self.may_change = BDF(), False

@@ -1,4 +1,4 @@
-"""How fast an integration gets on, and whether stability alone makes it slow."""
+"""How fast an integration gets on: whether it ends, and whether stability alone makes it slow."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ _FEW = 500
 _TOO_MANY = 300_000
 _RECENT = 2_000
 
+# So many more steps take hours, by any method; so many tell the pace of what is that long.
+_ENDLESS = 300_000_000
+_LONG = 100_000
+
 # Up to this step times its rate an explicit method follows a decay; one that is this many times
 # faster than all that grows or swings is no way to a singularity.
 _STABLE = 6.0
@@ -35,6 +39,7 @@ class Pace:
         # The rate at which violations decay.
         self.own = 0.0
         self._marks: deque[tuple[float, int]] = deque([(first, 0)])
+        self._mark = first, 0
 
     def note(self, t: float, steps: int) -> None:
         """Note how many steps have led to a time."""
@@ -59,6 +64,21 @@ class Pace:
         step = (t - began) / taken
         if self._stiff(ode, t, y, step):
             raise Stopped("stiff", _limited(t, step), t)
+
+    def require_few(self) -> None:
+        """Stop where the rest would take hours at the pace of many steps."""
+        (began, before), (t, steps) = self._mark, self._marks[-1]
+        if steps - before < _LONG:
+            return
+        self._mark, step = (t, steps), (t - began) / (steps - before)
+        if self._last - t > _ENDLESS * step:
+            more = (self._last - t) / step if step else np.inf
+            raise Stopped(
+                "endless",
+                f"near t = {t:.5g} steps are about {step:.1g} long, as the motion asks for, and "
+                f"{more:.1g} more would be needed",
+                t,
+            )
 
     def stuck(self, ode: Ode, t: float, y: np.ndarray) -> str:
         """Say that what stops an explicit method is a decay too fast for it, if it is one."""
