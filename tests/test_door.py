@@ -212,6 +212,17 @@ def test_arrays_of_numbers_multiply_and_compare_with_symbols_as_before():
     assert np.float64(2) * x == 2.0 * x and (np.float64(2) < x) == (x > 2.0)
 
 
+def test_a_call_inside_a_call_keeps_the_words_of_what_is_wrong_with_it():
+    model = st.load("""
+coordinates = ["x"]
+[energies]
+kinetic = "x'^2/2"
+""")
+    with pytest.raises(TypeError, match="simulate has no argument 'tspan'") as caught:
+        model.ask("simulate", tspan=(0, 1))
+    assert "Did you mean 'span'?" in str(caught.value)
+
+
 def test_what_nobody_has_foreseen_is_told_by_the_call_that_was_made():
     with pytest.raises(st.StatementError) as error:
         st.slider(outline=[(0, 0), (1, 0), (0, 1)], pressure=lambda a, b: {}["no"], count=30)

@@ -279,13 +279,17 @@ def _spelled(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         except OSError as error:
             if not outermost:
                 raise
-            refused = StatementError(of_a_file(error))
-            refused.status = "missing"  # what the command line ends with
-            raise refused from error
+            unreadable = StatementError(of_a_file(error))
+            unreadable.status = "missing"  # what the command line ends with
+            raise unreadable from error
         except _UNFORESEEN as error:
+            if getattr(error, _WORDED, False):
+                raise
             words = _misspelled(function, name, places, given) if type(error) is TypeError else ""
             if words:
-                raise TypeError(words) from error
+                refused = TypeError(words)
+                setattr(refused, _WORDED, True)
+                raise refused from error
             if not outermost:
                 raise
             raise StatementError(*_unforeseen(function, name, places, given)) from error
@@ -377,6 +381,10 @@ def _require(argument: str, value: Any) -> None:
     wrong = _MEANING[argument](argument, value)
     if wrong is not None:
         raise StatementError(*wrong)
+
+
+# What a TypeError bears whose words say already what is wrong with a call inside this one.
+_WORDED = "_worded"
 
 
 class _Door(local):
