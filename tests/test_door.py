@@ -218,9 +218,9 @@ coordinates = ["x"]
 [energies]
 kinetic = "x'^2/2"
 """)
-    with pytest.raises(TypeError, match="simulate has no argument 'tspan'") as caught:
-        model.ask("simulate", tspan=(0, 1))
-    assert "Did you mean 'span'?" in str(caught.value)
+    with pytest.raises(TypeError, match="simulate has no argument 'stat'") as caught:
+        model.ask("simulate", span=(0, 1), stat={"x": 1})
+    assert "Did you mean 'start'?" in str(caught.value)
 
 
 def test_what_nobody_has_foreseen_is_told_by_the_call_that_was_made():
