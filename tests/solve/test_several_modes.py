@@ -60,14 +60,17 @@ def test_a_branch_on_which_one_mode_gives_way_as_another_holds_again_meets_all_o
     assert len(found.branches) == 1 + 2 + 4
 
 
-def test_rings_through_two_crossings_are_listed_once():
-    # The post is soft between P = 1 and P = 3 alone: four rings pass through both.
+@pytest.mark.parametrize(("at", "straight"), [((0.0, 0.0), 1), ((0.8, -0.6), 2)])
+def test_rings_through_two_crossings_are_listed_once(at, straight):
+    # The post is soft between P = 1 and P = 3 alone: four rings pass through both. Met from one of
+    # them, what is upright begins at one crossing to either side.
     found = st.continuation(
-        _post((P - 1) * (P - 3), 4, 1.0, 0.0), parameter=P, span=(0, 4), params={P: 0.0}
-    )
-    assert [s.kind for s in found.special] == ["pitchfork", "pitchfork"]
+        _post((P - 1) * (P - 3), 4, 1.0, 0.0), parameter=P, span=(0.8, 3.2),
+        params={P: 2.0 if any(at) else 0.8}, start=dict(zip((x, y), at)),
+    )  # fmt: skip
     assert [s.parameter for s in found.special] == pytest.approx([1.0, 3.0], rel=1e-9)
-    assert [b.status for b in found.branches] == ["span"] + 4 * ["closed"]
+    assert not {s.kind for s in found.special} & {"fold", "hopf"}
+    assert sorted(b.status for b in found.branches) == 4 * ["closed"] + straight * ["span"]
 
 
 def test_augustis_column_of_equal_springs_leans_along_and_across_them():

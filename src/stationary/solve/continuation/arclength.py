@@ -324,10 +324,10 @@ class Follower(AbstractCrossing):
                 beside = [self._softest(at(root + side * length)) for side in (-_BESIDE, _BESIDE)]
                 if max(beside) > self._softest(old if 2 * root > length else new):
                     return False
-                if abs(after[0] - before[0]) > 1:
-                    # More than one mode at once: others fold there, too, and cross this one.
-                    self._branch_point(at(root), tangent, leaving)
-                self._note("fold", at(root))
+                # Where others fold, too, or all that cross a branch leave it level, they meet here.
+                turn = at(root)
+                if not self._branch_point(turn, tangent, leaving) and self.on_curve(turn):
+                    self._note("fold", turn)
         elif abs(after[0] - before[0]) > 1 and (index := self._passed(old, new)) is not None:
             # Two modes at once: the determinant touches zero and does not change its sign.
             root = root_of(lambda s: self.curve.stiffnesses(at(s))[index], length)
@@ -454,9 +454,12 @@ class Follower(AbstractCrossing):
         length = float(tangent @ (new - old))
 
         def at(s: float) -> np.ndarray:
-            share = s / length
-            corrected = self.correct(old + share * (new - old), tangent)
-            return old + share * (new - old) if corrected is None else corrected[0]
+            guess = old + s / length * (new - old)
+            corrected = self.correct(guess, tangent)
+            # Where branches cross the corrector may be thrown onto another.
+            if corrected is None or np.linalg.norm(corrected[0] - guess) > length:
+                return guess
+            return corrected[0]
 
         return length, at
 

@@ -90,8 +90,9 @@ class AbstractCorrector(ABC):
 
         def settled(z: np.ndarray, move: np.ndarray) -> bool:
             sizes.append(float(np.linalg.norm(move)))
-            # So near, Newton's steps become far shorter each time, or are rounding.
-            return ended(z, move) or sizes[-2] < _CLOSE and sizes[-1] > sizes[-2] / 4
+            # So near, or where nothing is left, Newton's steps become far shorter, or are rounding.
+            near = sizes[-2] < _CLOSE or self.curve.missed(z) <= 16 * np.spacing(np.abs(z).max())
+            return ended(z, move) or near and sizes[-1] > sizes[-2] / 4
 
         z, count, ending = iterated(z, step, settled, most=MOST_CORRECTIONS)
         good = ending is not Ending.STALLED and (sizes[-1] <= 1e-13 or self.on_curve(z))

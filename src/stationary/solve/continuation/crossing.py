@@ -9,6 +9,7 @@ from stationary.solve.continuation.corrector import (
     MOST_CORRECTIONS,
     AbstractCorrector,
     ended,
+    slope_of,
     without,
 )
 from stationary.solve.continuation.roots import common_roots
@@ -23,7 +24,7 @@ CROSSED = 1e-6
 
 # What is left next to a crossing of ranks that may all be lost in it; what is left of them and of
 # equations once it is found; steps by which it is brought onto its curve.
-_LOSING, _LOST, _LAST = 1e-3, 1e-9, 2
+_LOSING, _LOST, _LAST = LONGEST, 1e-9, 2
 
 # How far beside a place it is looked how slopes change.
 _BESIDE = 1e-5
@@ -134,14 +135,18 @@ class AbstractCrossing(AbstractCorrector):
         is of third or higher order: they are looked for at a distance, where it is no rounding.
         None where some do not stand alone, as in a family, or only one mode gives way.
         """
-        modes = np.array(without(plane, along))
+        # From whichever branch it is met: modes move no parameter, or what they do is along them.
+        upright = plane.T @ plane[:, -1]
+        upright = upright / np.linalg.norm(upright) if slope_of(upright) > CROSSED else along
+        modes = np.array(without(plane, upright))
         if len(modes) < 2:
             return []
         places: list[np.ndarray] = []
-        ways = list(np.random.default_rng(9).standard_normal((_SIDES, len(modes))) @ modes)
+        sides = np.random.default_rng(9).standard_normal((_SIDES, len(modes))) @ modes
+        ways = [*((side, modes) for side in sides), (upright, plane), (-upright, plane)]
         while ways:
-            way = ways.pop()
-            guess = self._nearest(z + AROUND * way / np.linalg.norm(way), modes)
+            way, held = ways.pop()
+            guess = self._nearest(z + AROUND * way / np.linalg.norm(way), held)
             place = self._at(z, plane, guess, AROUND)
             if place is None:
                 continue
@@ -157,12 +162,12 @@ class AbstractCrossing(AbstractCorrector):
             if sizes[-1] < ALONE * sizes[0]:
                 return []
             places.append(place)
-            ways.append(z - place)
+            ways.append((z - place, held))
         return places
 
-    def _nearest(self, guess: np.ndarray, modes: np.ndarray) -> np.ndarray:
-        """Return a guess that balances as well as it can while its modes are held."""
-        across = null_rows(modes, 0.0, least=len(guess) - len(modes)).T
+    def _nearest(self, guess: np.ndarray, held: np.ndarray) -> np.ndarray:
+        """Return a guess that balances as well as it can while what it is along these is held."""
+        across = null_rows(held, 0.0, least=len(guess) - len(held)).T
         for _ in range(_LAST):
             F, J = self.curve.values(guess)
             if not (np.all(np.isfinite(F)) and np.all(np.isfinite(J))):
