@@ -36,6 +36,7 @@ def test_it_offers_knobs_rests_and_quantities(page):
     assert page.count('data-of="p"') > 4 and page.count('data-of="v"') >= 2
 
 
+@pytest.mark.slow
 def test_a_rope_of_a_hundred_links_fits():
     rope, start = rope_of_a_hundred()
     page = st.live(rope, start=start, span=(0, 0.1))

@@ -71,6 +71,7 @@ def test_stiffness_of_a_beam_element_is_that_of_the_textbooks():
     np.testing.assert_allclose(numbers.mass(np.zeros(4)).toarray(), M * h / 420, rtol=1e-13)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("degree", [1, 2, 3])
 def test_lagrange_elements_converge_at_their_rates(degree):
     # −u″ = p with u = sin(3x)·x: order p + 1 in the field, p in its derivative.

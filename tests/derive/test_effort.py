@@ -125,6 +125,7 @@ def test_large_powers_are_left_alone(power):
     assert check(system)["energy"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coupled", ["links", "sum"])
 def test_equations_that_nobody_reads_are_refused_and_checked_by_numbers(coupled):
     q = [st.coordinates(f"q{i}") for i in range(30 if coupled == "links" else 200)]

@@ -62,6 +62,7 @@ def number(e, *more) -> float:
 # -- the transform --------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_hamiltonian_rates_and_canonical_equations_are_those_of_legendre_and_lagrange(name):
     system = SYSTEMS[name]
@@ -171,6 +172,7 @@ def test_many_coupled_coordinates_are_refused():
         hamilton(system)
 
 
+@pytest.mark.slow
 def test_an_arm_in_space_is_refused_before_its_mass_matrix_is_multiplied_out():
     frame, arm = st.Frame(), st.System()
     for axis, angle in zip("zxyz", st.coordinates("q1 q2 q3 q4")):

@@ -25,6 +25,7 @@ def pendulum(order):
     )
 
 
+@pytest.mark.slow
 def test_declarations_in_between_do_not_mix_up_the_parameters():
     first = pendulum(list(VALUES))
     rest = st.statics(first)["theta"]

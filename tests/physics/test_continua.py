@@ -231,6 +231,7 @@ def test_a_cantilever_with_a_tip_mass():
     np.testing.assert_allclose(np.sqrt(found), roots, rtol=4e-7)
 
 
+@pytest.mark.slow
 def test_a_pinned_timoshenko_beam_against_its_closed_form():
     # w = sin kx and φ = cos kx with k = nπ solve it: a quadratic equation in ω² for every n.
     shear, turn = 40.0, 0.01
@@ -298,6 +299,7 @@ def test_beads_on_links_have_the_roots_of_laguerre():
     np.testing.assert_allclose(found.squares * l / g, roots_laguerre(n)[0][:4], rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_a_string_spun_about_its_end_flaps_as_legendre_says():
     # About the loaded state: tension ρΩ²(L² − x²)/2 gives ω = Ω√(n(2n − 1)), whatever ρ and L.
     Omega, stiff = 3.0, 1e7
@@ -340,6 +342,7 @@ COLUMNS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", COLUMNS)
 def test_columns_lose_their_lowest_frequency_at_the_critical_load(name):
     # References EQ-COLUMN.
@@ -388,6 +391,7 @@ def elastica(**more):
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("load", "slope", "deflection", "shortening"),
     [

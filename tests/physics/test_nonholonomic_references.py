@@ -192,6 +192,7 @@ def test_a_cart_whose_bob_is_kept_on_the_vertical_obeys_sympys_equation(seed):
     )
 
 
+@pytest.mark.slow
 def test_twenty_repelling_particles_on_a_sphere_come_to_rest_at_fekete_points():
     p, system = fekete()
     motion = st.simulate(system, span=(0, 1000), start={p: fekete_start()}, points=101)

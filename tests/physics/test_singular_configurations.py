@@ -37,6 +37,7 @@ def test_a_row_of_ten_loses_ten_rows_at_once_and_goes_on():
     np.testing.assert_allclose(found["x10"] - 10, np.cos(expected[a]), atol=1e-8)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("method", [*METHODS, st.Variational(step=0.01)], ids=str)
 def test_what_arrives_without_speed_is_not_determined(method):
     """Thrown up from below so that it just reaches its flat position: two motions go on."""
@@ -144,6 +145,7 @@ def test_what_turns_shortly_behind_its_flat_position_comes_back_over_it(method, 
     np.testing.assert_allclose(found["x2"] - 2, np.cos(expected[a]), atol=2e-8)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("method", [*METHODS, st.Variational(step=0.005)], ids=str)
 def test_an_antiparallelogram_stays_one(method):
     """Through its flat positions the half angles keep their ratio, (r − d)/(r + d)."""

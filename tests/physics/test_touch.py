@@ -495,6 +495,7 @@ def test_a_model_file_states_restitution_and_the_limit_at_rest(tmp_path):
     assert st.load(tmp_path / "stated.toml").system == stated
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("static", [2.0, 2.6])
 @pytest.mark.parametrize("scale", [1.0, 1e-9])
 def test_what_begins_to_slide_in_the_plane_goes_where_it_must(static, scale):

@@ -186,6 +186,7 @@ def test_poses_at_both_ends_of_a_short_push_are_a_motion():
     )
 
 
+@pytest.mark.slow
 def test_a_smooth_pressure_over_an_outline_is_found_roughly():
     # Pressure grows along x: its resultant is found, without being told.
     outline = [(-0.05, -0.03), (0.05, -0.03), (0.05, 0.03), (-0.05, 0.03)]
@@ -235,6 +236,7 @@ NOTCHED = [(-0.05, -0.04), (0.05, -0.04), (0.05, 0.04), (0.035, 0.04), (0.035, -
            (-0.035, -0.02), (-0.035, 0.04), (-0.05, 0.04)]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_centre_of_a_part_that_lifts_off_is_off_by_less_than_its_error():
     # Pressure that is linear where the part touches bends along one line: smoothing takes it away.
     part, rng = st.slider(outline=NOTCHED, weight=1.0), np.random.default_rng(0)

@@ -51,6 +51,7 @@ def test_pushes_that_contradict_a_stated_centre_are_refused(noise):
     assert str(error.value).count("\n") == 2
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("signs", [(1, -1), (-1, 1)])
 @pytest.mark.parametrize("loads", [LOADS, np.array([0.2, 0.3, 0.4, 0.1])])
 def test_mirrored_records_of_symmetric_parts_contradict_a_centre_by_their_name(signs, loads):
@@ -129,6 +130,7 @@ def test_frames_that_are_off_are_told(words):
     assert re.search("they agree better if .*" + words, off.status.message)
 
 
+@pytest.mark.slow
 def test_pushes_of_an_outline_are_held_beside_it():
     box = [(-0.05, -0.03), (0.05, -0.03), (0.05, 0.03), (-0.05, 0.03)]
     even = st.limit_surface(st.slider(outline=box, count=100), count=8)

@@ -58,6 +58,7 @@ def test_a_line_contact_keeps_a_part_that_it_pushes_straight(part):
     assert not part.sticks((0, 0, 1), ends, (0, 1), 0.2)
 
 
+@pytest.mark.slow
 def test_a_line_contact_keeps_what_it_pushes_along_within_its_cone_of_friction():
     # A translation is resisted at the centre of pressure, along itself: friction of the edge holds
     # it up to its cone, as long as the line through the centre meets the edge.
@@ -107,6 +108,7 @@ def fits(kind, unit):
         yield rng, st.limit_surface(part, count=120).fitted(kind)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("kind", "unit"), [("ellipsoid", 1e3), ("quartic", 1.0), ("quartic", 1e-3)]
 )

@@ -29,16 +29,18 @@ def test_no_example_is_missing_from_the_page(tmp_path):
 def test_the_gallery_runs_the_examples_that_are_named(tmp_path, monkeypatch, capsys):
     # Examples without physics: what they find and draw is tested with the examples.
     row = examples.Row("one", 1.0, 1.0, "a source")
-    for name in ("rope", "elastica"):
+    for name in ("hanging_chain", "elastica"):
         example = examples.load(name)
         monkeypatch.setattr(example, "results", lambda: [row])
-        monkeypatch.setattr(example, "pictures", lambda to: (to / "rope.png").write_bytes(b"1"))
+        monkeypatch.setattr(
+            example, "pictures", lambda to: (to / "hanging_chain.png").write_bytes(b"1")
+        )
     folder = tmp_path / "page"
-    assert main(["gallery", "rope", "elastica", "-o", str(folder), "--json"]) == 0
+    assert main(["gallery", "hanging_chain", "elastica", "-o", str(folder), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["outside"] == 0
-    assert [row["example"] for row in found["rows"]] == ["rope", "elastica"]
-    assert (folder / "rope.png").exists() and (folder / "index.html").exists()
+    assert [row["example"] for row in found["rows"]] == ["hanging_chain", "elastica"]
+    assert (folder / "hanging_chain.png").exists() and (folder / "index.html").exists()
 
 
 def test_an_example_whose_name_begins_another_keeps_its_own_pictures(tmp_path):

@@ -94,6 +94,7 @@ def test_the_work_of_an_increment_does_not_grow_with_the_rope(monkeypatch):
     assert max(median) <= 15
 
 
+@pytest.mark.slow
 def test_a_long_rope_is_followed_by_increments_from_the_start():
     start = snaked(80)
     r, system = rope(80, start)

@@ -81,6 +81,7 @@ def raised(length, force, origin):
     return rod, {x: (-np.sin(lean) / 2, length), y: (0.25, length), phi: (lean, 1.0)}, 0.2
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "make, method",
     [(behind_a_spring, "auto"), (in_oil, "auto"), (in_oil, "increments"), (towed, "auto"),

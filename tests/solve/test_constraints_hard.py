@@ -169,6 +169,7 @@ def test_bricards_mechanism_moves_although_counting_says_that_it_cannot(seed):
     assert motion["py3"][rest] == pytest.approx(-1, abs=0.02)
 
 
+@pytest.mark.slow
 def test_a_redundant_row_is_found_in_a_long_chain_too():
     count = 250
     r, chain = in_positions(count)

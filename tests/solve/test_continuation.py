@@ -131,6 +131,7 @@ def test_a_shallow_truss_snaps_at_the_two_published_loads():
     assert np.array_equal(branch.stable, np.abs(branch[theta]) > ANGLE)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("stiffness", "length"), [(1e6, 0.05), (1e-3, 1.0), (2e11, 1e-3)], ids=["steel", "weak", "tiny"]
 )
@@ -205,6 +206,7 @@ def test_modes_of_a_column_grow_unstable_one_after_the_other():
     assert len(side_branches(found)) >= 6
 
 
+@pytest.mark.slow
 def test_a_column_in_cartesian_coordinates_buckles_as_in_angles():
     x1, y1, x2, y2 = st.coordinates("x1 y1 x2 y2")
     low, high = st.atan2(x1, y1), st.atan2(x2 - x1, y2 - y1)
@@ -461,6 +463,7 @@ def test_a_pitchfork_is_one_from_whichever_branch_it_is_met():
 # -- units and origin ------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("length", "energy", "load", "shift"),
     [
@@ -514,6 +517,7 @@ def test_a_limit_at_which_a_whole_family_rests_is_reached(stiffness):
 # -- two at once -----------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("small", "unit"), [(1e-3, 1.0), (1e-5, 1e-9), (1e-7, 1.0)])
 def test_two_special_points_within_one_step_are_both_found(small, unit):
     u = x / unit - 0.37

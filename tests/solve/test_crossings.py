@@ -50,6 +50,7 @@ def test_a_square_column_gives_way_both_ways_and_does_not_swing():
     assert ends(diagram, 1.0) == leaning
 
 
+@pytest.mark.slow
 def test_seven_branches_cross_where_three_modes_meet():
     # Along the axes μ = 1 + r², along the four diagonals of a cube μ = 1 ± r/√3 + r².
     square = x**2 + y**2 + z**2
@@ -60,6 +61,7 @@ def test_seven_branches_cross_where_three_modes_meet():
     assert crossing == pytest.approx([1.0]) and folds == pytest.approx([11 / 12] * 4)
 
 
+@pytest.mark.slow
 def test_springs_that_snap_alike_cross_where_they_fold():
     # Of two links in series each carries μ = e³ − e: where both fold, e₁ = e₂ and e₁ = −2e ∓ e₂.
     energy = sum((e**2 - 1) ** 2 / 4 for e in (x, y - x)) - mu * y

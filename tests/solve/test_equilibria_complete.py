@@ -17,6 +17,7 @@ def places(found, *coordinates):
 # -- known counts ----------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_weakly_coupled_duffing_oscillators_rest_in_all_combinations(n):
     # Three places each, which a coupling of 0.04 moves by less than 0.1.
@@ -174,6 +175,7 @@ def test_the_equator_of_a_sphere_is_one_family_in_any_order(order):
     assert "family of dimension 1" in repr(found) and "family" in repr(equator)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("energy", "dimensions"),
     [
@@ -192,6 +194,7 @@ def test_curves_of_equilibria_are_families(energy, dimensions, little_work):
             assert abs(rest.residual["force"]) < 1e-9
 
 
+@pytest.mark.slow
 def test_surfaces_of_equilibria_are_families(little_work):
     found = st.equilibria(
         st.System(potential=(x**2 + y**2 + z**2 - 1) ** 2), within={c: (-2, 2) for c in (x, y, z)}
@@ -271,6 +274,7 @@ def test_a_pendulum_on_a_stiff_spring_hangs_or_stands(stiffness, unit):
     assert [rest.stable for rest in rests] == [True, False]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "energy, dimensions",
     [

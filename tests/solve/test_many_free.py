@@ -62,6 +62,7 @@ def test_what_needs_dense_matrices_is_refused_with_its_limit():
         st.equilibria(system, within={q[i]: (-1, 1) for i in range(N)})
 
 
+@pytest.mark.slow
 def test_a_pull_on_what_is_stiff_is_balanced_beside_what_is_free():
     q = st.coordinates("q", shape=(N,))
     springs = st.each(lambda x: 4e-6 * x**2 / 2, q[: N // 2])

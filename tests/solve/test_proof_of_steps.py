@@ -308,6 +308,7 @@ def in_positions():
     return masses + rods, u, v
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("method", ["auto", st.Runge(), st.BDF()], ids=["series", "runge", "bdf"])
 def test_digits_left_are_those_that_another_statement_of_the_same_motion_shares(method):
     # A double pendulum in angles, and in positions on rods by series: errors of their own.

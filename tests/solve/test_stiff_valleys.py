@@ -94,6 +94,7 @@ def degenerate(a, b):
     }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", degenerate(x, y))
 def test_what_has_no_stiffness_is_judged_by_its_energy_in_every_unit(name):
     chance = np.random.default_rng(len(name))
@@ -119,6 +120,7 @@ def test_a_stiffness_that_is_rounding_of_others_has_no_sign(sign, rounded):
         assert rest.stable is (sign > 0) and rest.inertia == (1, 0, 1)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("form", ["squares", "lengths"])
 def test_links_next_to_level_tell_their_length_across_in_coordinates_of_their_own(form):
     X, Y = (st.coordinates(" ".join(f"{letter}{i}" for i in range(3))) for letter in "xy")

@@ -200,6 +200,7 @@ def test_a_relaxation_oscillator_is_believed():
     assert motion[x][-1] == pytest.approx(expected.y[0, -1], abs=1e-6)
 
 
+@pytest.mark.slow
 def test_projection_serves_backward_differentiation_too(capfd):
     held = pendulum()
     motion = st.simulate(

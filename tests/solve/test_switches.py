@@ -448,6 +448,7 @@ def test_forces_that_switch_ever_faster_are_told():
     assert caught.value.solution.t[-1] == pytest.approx(3 * np.sqrt(2 / 9.81), abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_damped_mass_on_an_edge_is_given_up_before_its_passages_fill_the_span():
     # It falls at the speed 1/c, then swings ever smaller: the energy by exp(−2ct/3), the time from
     # passage to passage as the root of that. Ten thousand are not worth while.
