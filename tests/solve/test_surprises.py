@@ -270,3 +270,20 @@ def test_a_ball_strikes_as_deep_as_its_energy_presses_it_by_hertz(power):
     motion = st.simulate(ball, span=(0, 2), start={x: 1.0}, events=[deepest])
     deep = brentq(lambda d: 9.81 * (1 + d) - 0.4 * 1e4 * d**2.5, 0, 1, xtol=1e-15)
     assert motion[x][-1] == pytest.approx(-deep, rel=1e-8)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-9])
+@pytest.mark.parametrize(
+    "law",
+    [lambda u: st.sinh(u) / st.cosh(u), lambda u: st.exp(u) / st.cosh(u) - 1],
+    ids=["sinh", "exp"],
+)
+def test_hyperbolic_functions_beyond_all_numbers_are_told_by_what_stays_finite(law, unit):
+    # Both are the hyperbolic tangent, which has numbers everywhere.
+    ends = []
+    for push in (law, st.tanh):
+        force = -unit * push(900 * x / unit)
+        valley = st.System(kinetic=x.dot**2 / 2, loads=[st.Load(force, on=x)])
+        motion = st.simulate(valley, span=(0, 4), start={x: unit}, points=11)
+        ends.append(motion[x][-1] / unit)
+    assert abs(ends[0] - ends[1]) < 1e-11

@@ -13,13 +13,16 @@ import sympy as sp
 
 from stationary.model.system import System
 
+# What leaves all numbers; hyperbolic functions are sums of exponentials.
+_GROWING = sp.exp, sp.cosh, sp.sinh
+
 
 def bounded(system: System) -> System | None:
     """Return the same statement without exponentials that overflow in what stays finite.
 
     None where there are none.
     """
-    if not any(e.has(sp.exp) for _, e in system.expressions()):
+    if not any(e.has(*_GROWING) for _, e in system.expressions()):
         return None
     other = System(**system.apply(bounded_expression))
     return None if other == system else other
@@ -27,8 +30,10 @@ def bounded(system: System) -> System | None:
 
 def bounded_expression(e: Any) -> Any:
     """Return an expression with its divisors and logarithms of exponentials rewritten."""
-    if not isinstance(e, sp.Basic) or not e.args or not e.has(sp.exp):
+    if not isinstance(e, sp.Basic) or not e.args or not e.has(*_GROWING):
         return e
+    if isinstance(e, (sp.cosh, sp.sinh)):
+        e = e.rewrite(sp.exp)
     args = [bounded_expression(a) for a in e.args]
     if isinstance(e, sp.log) and len(args) == 1:
         largest, rest = _largest(args[0])
