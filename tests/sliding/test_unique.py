@@ -310,3 +310,17 @@ def test_a_part_turns_about_its_only_foot_no_faster_than_walls_push(units, frict
         step = verb(part + st.System(contacts=gaps))
         assert step[phi.dot] * time == pytest.approx(turn, rel=1e-8)
         assert step.unique is False and not len(step.others)
+
+
+@pytest.mark.parametrize("units", UNITS)
+def test_rounding_in_a_rough_contact_that_opens_refutes_nothing(units):
+    rail, wall = (0.88, 0.6), (1.26, 1.66)
+    length, force, time = units
+    gaps = [((-0.02, -0.54), 0, 1.45, (-0.01, -0.3)), (wall, 0.93, 0, None)]
+    _, system = rows(
+        fixed=[(rail, 0.17)], gaps=gaps, load=(-0.22, -0.19),
+        length=length, force=force, time=time,
+    )  # fmt: skip
+    (v,) = solutions(length, time, mode=[(rail, -0.17), (wall, -0.93)])
+    for verb in (st.minimum_power, st.newton):
+        assert verb(system).v == pytest.approx(v, rel=1e-9)
