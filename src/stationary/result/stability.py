@@ -130,6 +130,8 @@ def _whole_vectors(
     A chain has one vector, to which its matrix leads all that is in it.
     """
     n, count = len(turned), len(stages)
+    if not count:
+        return vectors
     chain = np.array(stages, dtype=int)
     steps = np.where(chain[:, None] < chain, turned[:count, :count], 0.0)
     whole = np.zeros((n, n), dtype=complex)
