@@ -57,6 +57,7 @@ def numbers(eq, matrices="MCGQA"):
     return [np.array(getattr(eq, name).xreplace(swap), dtype=float) for name in matrices]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("make", SYSTEMS)
 def test_what_is_too_long_to_be_simplified_is_right_all_the_same(make, monkeypatch):
     system = make()

@@ -168,6 +168,7 @@ def test_an_antiparallelogram_stays_one(method):
     np.testing.assert_allclose(np.sin(A) * np.cos(B), ratio * np.cos(A) * np.sin(B), atol=1e-9)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
 def test_a_slider_crank_of_equal_rods_passes_under_its_pivot(method):
     x, y, s, a = st.coordinates("x y s a")
@@ -220,6 +221,7 @@ def test_a_loop_in_angles_turns_over_and_over(method, seed):
     np.testing.assert_allclose(found[r], 0, atol=1e-8)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("crank, coupler", [(6e-3, 600.0), (1.0, 1e4)])
 def test_a_heavy_coupler_makes_no_angle_small(crank, coupler):
     """It hardly turns: that is no length of its own, by which to judge what is known of it."""
@@ -391,6 +393,7 @@ def test_a_start_where_the_only_row_vanishes_is_told():
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("unit", [1.0, 1e-6])
 def test_a_kite_in_angles_folds_and_opens_again(unit):
     """Crank and ground of one length: each time they lie on each other the rockers are free."""

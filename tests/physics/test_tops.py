@@ -126,6 +126,7 @@ def test_a_gyrocompass_swings_about_north():
     assert found.frequencies == pytest.approx([np.sqrt(square)], rel=1e-9)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("share, unit", [(0.5, 1e-6), (0.25, 1.0), (0.4, 1e6)])
 def test_a_wheel_rolls_upright_above_its_critical_speed(share, unit):
     """ω² = A m g r/(C (C + m r²)): v² = g r/4 for a hoop, g r/3 for a disc; Routh (1905)."""

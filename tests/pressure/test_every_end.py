@@ -63,7 +63,7 @@ def pushed(shape, seed, rough=None):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 24), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 12), marks=pytest.mark.slow)])
 def test_every_end_is_certified_and_attained(shape, seeds):
     for seed in seeds:
         part, finger, of, friction = pushed(shape, seed)
@@ -153,6 +153,7 @@ def imbalance(scene, twist):
     return found.fun
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("shape", "seed"), [(bars, 2), (angle, 3), (beside_an_edge, 4)])
 def test_no_pressure_has_a_motion_just_beyond_an_end(shape, seed):
     while True:

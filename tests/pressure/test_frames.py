@@ -87,6 +87,7 @@ OFF = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("feet", "words"),
     [

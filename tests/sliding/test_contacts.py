@@ -317,6 +317,7 @@ def test_a_wall_takes_along_what_two_frictions_hold_together(length, force):
     assert slide.lost[-1] == pytest.approx(1.5 * 2 * force * length, rel=1e-9)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("held, power", [([x, x + y], 1), ([(x, y)], 0.5)])
 def test_an_open_contact_takes_no_share_of_what_holds(held, power):
     # At rest behind a spring, beside oil, several forces would do, but none where nothing presses.

@@ -18,6 +18,7 @@ def ended(system, **asked):
     return caught.value, caught.value.solution
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("mu", [0.0, 0.3])
 def test_a_rod_pushed_upright_against_a_wall_topples_there(mu):
     # The foot is below the top at t = 0.7 and goes on: nothing keeps the rod from falling back.
@@ -38,6 +39,7 @@ def test_a_rod_pushed_upright_against_a_wall_topples_there(mu):
     assert error.direction[x.dot] == pytest.approx(error.direction[phi.dot] / 2, rel=1e-6)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("line", [True, False])
 @pytest.mark.parametrize(("mu", "method"), [(0.1, "auto"), (0.4, "increments")])
 def test_a_rod_raised_by_its_top_stands_up_and_leaves_the_floor(mu, line, method):
@@ -272,6 +274,7 @@ def test_a_limit_that_changes_along_the_way_adds_to_the_spring(slope):
     assert slide.lost[-1] == pytest.approx(2 * way + slope * way**2 / 2, rel=1e-6)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("step", [None, 0.05])
 @pytest.mark.parametrize("floor", [2 - 1.5 * x, 0.5 + 1.5 * st.exp(-2 * x)])
 def test_a_limit_that_falls_faster_than_the_spring_lets_go(floor, step):
@@ -284,6 +287,7 @@ def test_a_limit_that_falls_faster_than_the_spring_lets_go(floor, step):
     np.testing.assert_allclose(slide[x], 0, atol=1e-9)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("width, points", [(5, 31), (10, 201), (20, 31)])
 def test_a_limit_that_falls_along_the_way_snaps_however_often_it_is_told(width, points):
     # Behind a spring of 2 the place of t = x + limit / 2 turns back where the limit falls by 2.

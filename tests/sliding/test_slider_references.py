@@ -87,6 +87,7 @@ DISC = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("k", DISC)
 def test_the_limit_surface_of_a_disc_is_that_of_its_integrals(k):
     surface = st.limit_surface(st.slider(radius=1.0, limit=1.0, count=10_000), count=50)
@@ -175,6 +176,7 @@ def test_limit_surfaces_are_convex_and_twists_are_normal_to_them():
     assert np.all(power <= own[:, None] + 1e-9)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("c, k", [
     (0.25, 1.19275168487722375), (0.5, 0.826956554619085369), (1, 0.547110267736727537),
     (2, 0.313160622879447981),

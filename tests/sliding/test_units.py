@@ -131,6 +131,7 @@ def changes_on_a_circle(limit, end):
     return np.array(times)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "length, force, origin, even",
     [(1.0, 1.0, 0.0, True), (1.0, 1.0, 1e6, True), (1e-9, 1e6, 1e3, False),

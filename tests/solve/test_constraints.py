@@ -11,6 +11,7 @@ from stationary.lower.kernel import graph_of
 from tests.solve.held import G, cos, in_angles, in_positions, moving_systems, pendulum, sin
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("count", [1, 3, 10])
 def test_a_chain_moves_alike_in_angles_and_in_positions(count):
     angles, general = in_angles(count)

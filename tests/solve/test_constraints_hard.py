@@ -426,6 +426,7 @@ def test_a_parallelogram_passes_its_flat_position_level_or_stops_there_and_says_
         assert motion.t[-1] == pytest.approx(0.5, abs=1e-3)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("method", ["auto", st.Runge(), st.BDF()], ids=str)
 @pytest.mark.parametrize("unit", [1.0, 3e-9])
 def test_what_is_nailed_twice_at_the_origin_rests_there(method, unit):
@@ -438,6 +439,7 @@ def test_what_is_nailed_twice_at_the_origin_rests_there(method, unit):
     assert motion.success and np.abs(motion.y).max() < 1e-15 * unit
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("row", [1e-9, 1e-6, 1.0, 1e9])
 def test_a_row_of_any_unit_holds_beside_rows_that_say_the_same(row):
     x, y, z = st.coordinates("x y z")

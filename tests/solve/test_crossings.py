@@ -22,6 +22,7 @@ def ends(diagram, unit):
     return sorted(tuple(np.round(b.q[-1] / unit, 6) + 0.0) for b in diagram.branches[1:])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("turned", "unit"), [(0.0, 1.0), (0.4, 1e-9)])
 def test_three_branches_cross_in_the_middle_of_three_magnets(turned, unit):
     # U = (1 − μ) r²/2 + r³ cos 3φ/3 + r⁴/4: along its three mirrors μ = 1 + r + r², folded at 3/4.

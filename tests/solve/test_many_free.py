@@ -78,7 +78,7 @@ def test_pairs_that_are_free_are_counted_where_no_eigenvalue_is_told_from_the_ot
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("falling", [0, 1234, N - 1])
+@pytest.mark.parametrize("falling", [1234, N - 1])
 def test_what_falls_among_thousands_without_stiffness_is_no_minimum(falling):
     q = st.coordinates("q", shape=(N,))
     flat = st.System(potential=st.each(lambda a: a**4, q))

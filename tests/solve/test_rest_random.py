@@ -44,6 +44,7 @@ def test_a_chain_hangs_from_any_start_in_any_unit(links, length, shift, start):
     assert rest.lam["nail"] == pytest.approx(-links * G / (2 * length), rel=1e-8)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("links, unit", [(3, 1.0), (4, 1e-9), (7, 1e9), (13, 1.0), (30, 1e-6)])
 def test_a_chain_that_is_pressed_along_one_line_finds_its_way_off_it(links, unit):
     # On the line every link is too short, and no slope says that there is room beside it.
@@ -97,6 +98,7 @@ def test_a_platform_on_equal_cranks_comes_to_rest_at_the_bottom_of_its_circle(cr
     assert all(e.residual["R"] < 1e-12 and np.abs(np.asarray(e.lam)).max() < 100 for e in every)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("links", "unit", "mass"), [(12, 1.0, 1.0), (12, 1e-3, 1e3), (40, 1e3, 1)])
 def test_a_chain_over_a_pulley_rests_from_every_start_in_every_unit(links, unit, mass):
     r = st.coordinates("r", shape=(links - 1, 2))
@@ -207,6 +209,7 @@ def test_signs_of_sparse_saddle_points_are_those_of_their_eigenvalues(seed):
     assert list(block_signs(K[order][:, order].tocsc())) == expected
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_the_smallest_eigenvalues_on_the_tangent_of_large_systems_are_dense_ones(seed):
     rng = np.random.default_rng(seed)

@@ -533,6 +533,7 @@ def test_an_angle_that_comes_round_pulls_back_from_the_other_side(turned, energy
     assert abs(kept - kept[0]).max() < 1e-7 * kept[0]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("method", ["auto", st.BDF()], ids=["auto", "BDF"])
 @pytest.mark.parametrize("power", [sp.Rational(1, 2), sp.Rational(3, 2)])
 def test_what_starts_at_rest_is_slowed_by_a_broken_power_of_its_speed(method, power):

@@ -82,6 +82,7 @@ def test_a_force_too_stiff_for_runge_kutta_is_told_so_at_once():
     assert rest[x][-1] == pytest.approx(np.hypot(1.3, 1.0) - 1.5, abs=1e-6)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("width", [1e-3, 1e-6, 1e-9])
 def test_a_wall_as_thin_as_the_last_digits_allow_is_believed(width):
     """Thrown back or let through, with all digits that a place has beside the width of the wall."""
