@@ -47,6 +47,10 @@ def test_what_is_conserved_is_written_by_angular_velocities():
     for name, short in stand.items():
         found, energy = found.replace(name, short), energy.replace(name, short)
     assert (sp.sympify(found) - sp.sympify(energy + " + 19.62*z")).expand() == 0
+    # Of a rod whose centre is off the place that moves the momentum has a part that turns.
+    rod = st.body(2.0, inertia=(1, 2, 3), frame=frame, at=(0, 0, 0.5))
+    along = "'x' with conserved momentum -R.omega.x*R.xy + R.omega.y*R.xx + 2*x.dot"
+    assert along in st.check(rod)["cyclic"].text
 
 
 def test_equations_are_printed_by_angular_velocities():

@@ -288,7 +288,7 @@ def _cyclic(eq: Equations, whole: System, losses: Dry, back: Back) -> Finding:
         pull = _shown(back(force), "of the force on it")
         changes = [] if vanishes(force) else [f"at the rate {pull}"]
         changes += [f"by friction {listed(rubs)}"] if rubs else []
-        size = _shown(back(momentum), f"∂T/∂{c.dot}")
+        size = _shown(back(in_angular_velocities(momentum, eq.coordinates)), f"∂T/∂{c.dot}")
         ways.add(how)
         if changes:
             change = " and ".join(changes)
