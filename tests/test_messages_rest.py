@@ -5,6 +5,7 @@ import pytest
 
 import stationary as st
 from stationary.errors import DerivationError, DidNotConverge, MissingExtra, StatementError
+from stationary.solve.rest.point import AbstractPoint
 from tests.checks import Messages, assert_says, mistakes
 
 x, y, theta = st.coordinates("x y theta")
@@ -414,3 +415,10 @@ def test_a_start_without_finite_forces_has_a_word_of_its_own():
     with pytest.raises(DidNotConverge) as caught:
         st.statics(st.System(potential=1 / x + x), start={x: 0.0})
     assert caught.value.status == "not finite"
+
+
+def test_a_saddle_whose_eigenvalues_are_not_found_is_told_by_their_number(monkeypatch):
+    monkeypatch.setattr(AbstractPoint, "eigenvalues", np.empty(0))
+    with pytest.raises(st.DidNotConverge) as caught:
+        st.statics(st.System(potential=x**2 - y**2 + y**4))
+    assert "with 1 of 2 stiffnesses below zero, expected none." in str(caught.value)

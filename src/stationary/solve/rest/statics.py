@@ -182,12 +182,18 @@ def _failure(
             f"square, or hold '{across.coordinate}' otherwise.",
         )
     if rest.status == "saddle":
+        least, falling = rest.eigenvalues.min(initial=0.0), rest.inertia[1]
+        finding = "without stiffness, and less energy beside it."
+        if falling and least < 0:
+            finding = f"with the smallest eigenvalue {least:.3g} of the Hessian, expected none "
+            finding += "below zero."
+        elif falling:
+            # Of large systems some eigenvalues are found, or none: these are not among them.
+            finding = f"with {falling} of {sum(rest.inertia)} stiffnesses below zero, expected "
+            finding += "none."
         return say(
             "the search ended at an equilibrium that is not a minimum.",
-            f"Found {_few(rest)} with the smallest eigenvalue {rest.eigenvalues[0]:.3g} of the "
-            "Hessian, expected none below zero."
-            if rest.inertia[1]
-            else f"Found {_few(rest)} without stiffness, and less energy beside it.",
+            f"Found {_few(rest)} {finding}",
             'Start elsewhere, or take kind="any" to accept it.',
         )
     missed, shares = _violations(search, rest.q)
