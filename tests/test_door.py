@@ -223,6 +223,14 @@ kinetic = "x'^2/2"
     assert "Did you mean 'start'?" in str(caught.value)
 
 
+def test_what_a_function_of_the_user_waits_for_is_no_file():
+    def late(a, b):
+        raise TimeoutError("timed out")
+
+    with pytest.raises(TimeoutError, match="timed out"):
+        st.slider(outline=[(0, 0), (1, 0), (0, 1)], pressure=late, count=30)
+
+
 def test_what_nobody_has_foreseen_is_told_by_the_call_that_was_made():
     with pytest.raises(st.StatementError) as error:
         st.slider(outline=[(0, 0), (1, 0), (0, 1)], pressure=lambda a, b: {}["no"], count=30)

@@ -277,7 +277,8 @@ def _spelled(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         except StationaryError:
             raise
         except OSError as error:
-            if not outermost:
+            # What has no name is no file: what a function of the user's waited for.
+            if not outermost or not error.filename:
                 raise
             unreadable = StatementError(of_a_file(error))
             unreadable.status = "missing"  # what the command line ends with
