@@ -31,6 +31,7 @@ from tests.stated import (
      ("2 kg", "'2 kg'.\n  Give a number, in SI units and radians: units are read in model files."),
      (1 + st.t, "'t + 1'.\n  Give a number; what changes over time or with the state is an input, "
                 "st.inputs."),
+     (2 * m, "'2*m'.\n  Give a number."),
      (np.complex128(1 + 2j), "'(1+2j)'.\n  Give a number."),
      (10**400, repr("1" + "0" * 59) + ".\n  Give a number.")],
 )  # fmt: skip
@@ -381,6 +382,10 @@ def test_a_value_is_pointed_to_the_argument_that_takes_it():
             with pytest.raises(st.StatementError) as caught:
                 run(pushed, **{"inputs": {F: 0}, wrong: {name: 1}})()
             assert str(caught.value).endswith(advice[right])
+    # What is asked for is no value that is given.
+    with pytest.raises(st.StatementError) as caught:
+        st.statics(st.System(potential=m * x**2 / 2), params={m: 1})["m"]
+    assert str(caught.value).endswith("The velocity of x is x.dot, or 'x.dot' by name.")
     with pytest.raises(st.StatementError, match=r"one instant of it, as in motion\.at\(1\.0\)"):
         run(start=run()())()
 

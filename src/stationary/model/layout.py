@@ -23,11 +23,14 @@ from stationary.model.interpolation import course, interpolation_of, point_named
 from stationary.model.kinematics import PLAIN, Kinematics
 from stationary.model.numbers import as_real, number_of
 from stationary.model.space.rotation import Omega, Orientation, body_rates
-from stationary.model.symbols import Coordinate, from_dynamicsymbols
+from stationary.model.symbols import Coordinate, Parameter, from_dynamicsymbols
 from stationary.model.terms import Contact
 
 if TYPE_CHECKING:
     from stationary.model.system import System
+
+# Arguments that give values to coordinates; others ask for them.
+_GIVING = ("start", "at", "within")
 
 
 @dataclass(frozen=True)
@@ -270,7 +273,8 @@ class Layout:
         raise StatementError(
             f"{what} names '{name}', which is not a coordinate or a velocity of this system.",
             f"Coordinates: {', '.join(self.offsets) or 'none'}.{did_you_mean(name, known)}",
-            belonging(self.system, name) or "The velocity of x is x.dot, or 'x.dot' by name.",
+            (belonging(self.system, name) if what in _GIVING else "")
+            or "The velocity of x is x.dot, or 'x.dot' by name.",
         )
 
     def turned(self, key: Any) -> tuple[Orientation, np.ndarray, int] | None:
@@ -475,7 +479,7 @@ def number(value: Any, what: str) -> float:
         remedy = "Give a number."
         if isinstance(value, str):
             remedy = "Give a number, in SI units and radians: units are read in model files."
-        elif isinstance(value, sp.Expr) and value.free_symbols:
+        elif isinstance(value, sp.Expr) and value.free_symbols - value.atoms(Parameter):
             remedy = (
                 "Give a number; what changes over time or with the state is an input, st.inputs."
             )
