@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -258,7 +259,7 @@ def declared(text: str, kind: type) -> Any:
             f"Write them as in st.{kind.__name__.lower()}s('a b').",
         )
     every = symbols if isinstance(symbols, tuple) else (symbols,)
-    twice = next((s.name for k, s in enumerate(every) if s in every[:k]), "")
+    twice = next((name for name, count in Counter(s.name for s in every).items() if count > 1), "")
     if twice:
         raise StatementError(
             f"{text!r} has one name twice.", f"Found '{twice}' again.", "Give every one its own."
