@@ -116,7 +116,7 @@ def test_rest_is_that_of_the_library(model, capsys):
     code, found = facts(capsys, "equilibria", model, "--within", "theta=-1:1")
     assert len(found["equilibria"]) == 1
     main(["equilibria", str(model)])
-    assert "complete; interval subdivision" in capsys.readouterr().out
+    assert "\ncomplete; interval subdivision" in capsys.readouterr().out
 
 
 def test_linearization_has_the_frequency_of_small_swings(model, capsys):
