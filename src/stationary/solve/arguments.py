@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, lru_cache
 from math import isfinite
 from typing import Any, TypeVar
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from stationary.errors import DerivationError, StatementError, spelled
 from stationary.model.layout import number
@@ -21,11 +23,23 @@ Question = TypeVar("Question", bound=Callable[..., Any])
 
 
 def quiet(function: Question) -> Question:
-    """Let a question say which argument is misspelled, and keep NumPy from speaking.
+    """Let a question say which argument is misspelled, and keep NumPy quiet and in one thread.
 
     What is not finite is found, and told in words, by the gate.
     """
-    return spelled(np.errstate(all="ignore")(function))
+    return spelled(_one_thread()(np.errstate(all="ignore")(function)))
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Hold BLAS to one thread: matrices are small or sparse, and threads wait for each other."""
+    with _blas().limit(limits=1):
+        yield
+
+
+@cache
+def _blas() -> Any:
+    return ThreadpoolController().select(user_api="blas")
 
 
 def refuse_unsmooth(system: System, values: np.ndarray) -> None:
