@@ -156,8 +156,8 @@ def test_bounces_that_pile_up_are_told():
         "  Events follow each other ever faster near t = 3.33333; the last good"
     )
     assert remedy == (
-        "  End the motion before, or smooth what switches, as st.tanh(x/small) for st.sign(x); "
-        "throw=False returns what there is."
+        "  End the motion before, state what bounces as st.Contact(gap, restitution=e), or smooth "
+        "what switches, as st.tanh(x/small) for st.sign(x); throw=False returns what there is."
     )
 
 

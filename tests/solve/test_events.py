@@ -300,3 +300,70 @@ def test_what_is_zero_where_it_touches_happens_there_once(length, time):
         assert len(st.simulate(ball, events=[kicked], **asked).events[0]) == len(expected)
         last = st.simulate(ball, events=[st.Event(y, terminal=True)], **asked)
         assert last.status == "event" and last.t[-1] / fall == pytest.approx(1, rel=1e-12)
+
+
+RUBBING = st.System(kinetic=y.dot**2 / 2, friction=[st.Friction(0.3, on=y)])
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("begin", [0.0, 1e6])
+@pytest.mark.parametrize("origin", [0.0, 1e3])
+@pytest.mark.parametrize("part", [0.25, 0.01])
+@pytest.mark.parametrize("beside", [st.System(kinetic=y.dot**2 / 2), RUBBING])
+def test_what_bounces_does_not_fall_through(part, origin, begin, beside):
+    # All bounces together take √(2h/g)·(1 + e)/(1 − e), however few they are.
+    fall = st.System(kinetic=x.dot**2 / 2, potential=g * (x - origin)) + beside
+    bounce = st.Event(x - origin, direction=-1, action={x.dot: -part * x.dot})
+    span = (begin, begin + 3)
+    with pytest.raises(st.DidNotConverge, match="ever faster") as caught:
+        st.simulate(fall, span=span, start={x: origin + 1}, events=[bounce])
+    last = np.sqrt(2 / 9.81) * (1 + part) / (1 - part)
+    assert caught.value.solution.t[-1] - begin == pytest.approx(last, abs=1e-4)
+    # What lies on the floor does so at once.
+    with pytest.raises(st.DidNotConverge, match="ever faster"):
+        st.simulate(fall, span=span, start={x: origin}, events=[bounce])
+
+
+@pytest.mark.parametrize("beside", [st.System(kinetic=y.dot**2 / 2), RUBBING], ids=["", "rubs"])
+@pytest.mark.parametrize("speed", [-1.0, 0.0, 2.0])
+def test_events_at_one_instant_happen_once_whatever_their_actions(speed, beside):
+    free = st.System(kinetic=x.dot**2 / 2) + beside
+    events = [
+        st.Event(x - 1, name="there"),
+        st.Event(x - 1, name="pushed", action={x.dot: speed}),
+        st.Event(2 * x - 2, action={y.dot: y.dot + 1.0}),
+        st.Event(3 * x - 3, action={x.dot: speed}),
+    ]
+    for some in (events, events[::-1]):
+        motion = st.simulate(free, span=(0, 3), start={x.dot: 1.0}, events=some, points=3)
+        assert motion.events["there"] == motion.events["pushed"] == pytest.approx([1.0])
+        assert motion[x][-1] == pytest.approx(1 + 2 * speed, abs=1e-12)
+        assert motion[y][-1] == pytest.approx(
+            2 - 0.3 * 2**2 / 2 if beside is RUBBING else 2, abs=1e-12
+        )
+
+
+@pytest.mark.parametrize("beside", [st.System(kinetic=y.dot**2 / 2), RUBBING], ids=["", "rubs"])
+@pytest.mark.parametrize("action", [{x.dot: 3.0}, {x: 0.5}, {x: 0.5, x.dot: 3.0}], ids=str)
+def test_an_action_at_the_start_is_part_of_the_balance(action, beside):
+    system = ball + beside
+    kick = st.Event(x, direction=-1, action={**action, y.dot: 1.0})
+    motion = st.simulate(system, span=(0, 0.3), events=[kick], points=4)
+    at, speed = action.get(x, 0.0), action.get(x.dot, 0.0)
+    np.testing.assert_allclose(
+        motion[x], at + speed * motion.t - 9.81 * motion.t**2 / 2, rtol=0, atol=1e-12
+    )
+    assert motion.at(0.05)[x] == pytest.approx(at + 0.05 * speed - 9.81 * 0.05**2 / 2, abs=1e-12)
+    assert motion.residual["energy"] < 1e-12
+    np.testing.assert_array_equal(motion.events[0], [0.0])
+
+
+def test_actions_that_contradict_each_other_are_refused():
+    kick = st.Event(st.t - np.sqrt(2 / 9.81), name="kick", action={x.dot: x.dot + 1})
+    bounce = st.Event(x, direction=-1, action={x.dot: -x.dot / 2})
+    with pytest.raises(st.StatementError) as caught:
+        st.simulate(ball, span=(0, 1), start={x: 1.0}, events=[kick, bounce])
+    what, found, remedy = str(caught.value).splitlines()
+    assert what == "two events happen at t = 0.451524 and give 'x.dot' different values."
+    assert found == "  Found -3.42945 by kick and 2.21472 by number 2."
+    assert remedy.startswith("  Give one of them an action that holds for both")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,6 +30,7 @@ _ROUNDING = 1e-12
 
 # Actions that follow each other ever faster are without end where this part of the span is between.
 _PACE = 1e-6
+_PILED = "events follow each other ever faster near t = {:.6g}"
 
 
 @spelled
@@ -161,9 +162,6 @@ def with_own_parameters(
     return filled, laws or inputs, of_system
 
 
-Rates = Callable[[float, np.ndarray], np.ndarray]
-
-
 @dataclass(frozen=True)
 class Ending:
     """When an event ends a piece, with which state the motion goes on, and whether it is over."""
@@ -189,6 +187,10 @@ class Watch:
         self._left: dict[int, float] = {}
         # How large the entries of the state have been: they are rounded where they are largest.
         self._largest = np.zeros(1)
+        # What has happened at an instant after which it is not known yet how the motion goes on.
+        self._happening: list[tuple[int, np.ndarray, bool]] = []
+        # Events that have acted, and have not been farther from zero than rounding since.
+        self._there: set[int] = set()
 
     def _lowered(self, e: sp.Expr, what: str) -> ca.Function:
         """Return an expression as a function of t, y, the parameters and nothing else."""
@@ -241,15 +243,20 @@ class Watch:
                 now.append(i)
         if any(self._events[i].terminal for i in now):
             return True, y
-        return False, self._acted(now, t, y)
+        after = self._acted(now, t, y)
+        for i in now:
+            # What rests where it bounces off would bounce without end, and not go through.
+            aimed = self._events[i].direction and self._actions[i] and np.array_equal(after, y)
+            if aimed and self._soon(self._functions[i], t, y, rates, soon):
+                raise Stopped("chatter", _PILED.format(t), t)
+        self._happening = [(i, y, False) for i in now if self._actions[i]]
+        return False, after
 
-    def look(
-        self, piece: Piece, rates: Rates | None = None, *, changes: bool = False
-    ) -> Ending | None:
+    def look(self, piece: Piece, *, changes: bool = False) -> Ending | None:
         """Note the events of a piece; return how the first one that ends it does so.
 
-        `rates` gives ẏ after an action, where that is known; `changes` says that a change of the
-        motion ends the piece: what is zero there is reached then, and may turn back at once.
+        `changes` says that a change of the motion ends the piece: what is zero there is reached
+        then, and may turn back at once.
         """
         if not self._events:
             return None
@@ -263,11 +270,12 @@ class Watch:
             passed.append(passages(course, times, course(times, states), event.direction).tolist())
         self._left = self._at_zero(piece, times, states, passed, changes)
         ends = [r[0] for r, e in zip(passed, self._events) if r and (e.terminal or e.action)]
+        end = min(ends, default=float(piece.t[-1]))
+        self._leave(piece, end)
         if not ends:
             for noted, roots in zip(self.times, passed):
                 noted += roots
             return None
-        end = min(ends)
         # What happens within rounding of it happens at the same instant.
         last = end + 4 * np.spacing(abs(end))
         y = piece.evaluate(np.array([end]))[0]
@@ -282,12 +290,20 @@ class Watch:
                 self._left[i] = -np.sign(event.direction or rate) * np.finfo(float).tiny
         if terminal:
             return Ending(end, y, True)
-        after = self._acted(now, end, y)
-        for i in now:
-            self._settle(i, end, y, after, rates)
-            if i in met and i in self._left:
-                self._left[i] = 0.0
-        return Ending(end, after, False)
+        self._happening = [(i, y, i in met) for i in now]
+        return Ending(end, self._acted(now, end, y), False)
+
+    def _leave(self, piece: Piece, end: float) -> None:
+        """Note which events a piece takes away from where they have acted."""
+        if end - piece.t[0] <= 64 * np.spacing(abs(end)):
+            return
+        for i in list(self._there):
+            times = np.linspace(piece.t[0], end, _LOOKS)
+            states, f = piece.evaluate(times), self._functions[i]
+            size = self._rate(f, end, states[-1], 0 * states[-1])[1]
+            far = np.abs(self._course(f, piece, None)(times, states)).max()
+            if far > 64 * np.finfo(float).eps * size:
+                self._there.remove(i)
 
     def _at_zero(
         self, piece: Piece, times: np.ndarray, states: np.ndarray, passed: list[list[float]],
@@ -317,28 +333,24 @@ class Watch:
                     passed[i].append(end)
         return left
 
-    def _settle(
-        self, i: int, t: float, before: np.ndarray, y: np.ndarray, after: Rates | None
-    ) -> None:
-        """Say on which side of zero an event is after the actions of an instant.
+    def settle(self, t: float, y: np.ndarray, rates: np.ndarray) -> None:
+        """Say on which side of zero the events of an instant are in the state that follows it.
 
         What an action puts elsewhere is where it is. What it leaves at zero has passed, or turns
-        back, as its rate says; without the rates of velocities, only positions tell.
+        back, as its rate says; what it stops there leaves it.
         """
-        n, f, event = self._kernel.size, self._functions[i], self._events[i]
-        rates = np.concatenate([y[n : 2 * n], np.zeros(len(y) - n)])
-        if after is not None:
-            rates = after(t, y)
-        value, size, rate, whole = self._rate(f, t, y, rates)
-        located, *_ = self._rate(f, t, before, rates)
-        # A time is known to its last digits, and what happens at it to what changes meanwhile.
-        rounding = 64 * np.finfo(float).eps * (size + abs(rate * t)) + 2 * abs(located)
-        slope = np.asarray(_slopes(f)[0](t, y, self._params, np.zeros(0))).ravel()
-        rate_known = after is not None or not slope[n:].any()
-        if abs(value) > rounding:
-            del self._left[i]
-        elif event.action and rate_known and abs(rate) > _ROUNDING * whole:
-            self._left[i] = np.sign(rate) * np.finfo(float).tiny
+        for i, before, met in self._happening:
+            f = self._functions[i]
+            value, size, rate, whole = self._rate(f, t, y, rates)
+            located, *_ = self._rate(f, t, before, rates)
+            # A time is known to its last digits, and what happens at it to what changes meanwhile.
+            rounding = 64 * np.finfo(float).eps * (size + abs(rate * t)) + 2 * abs(located)
+            if abs(value) > rounding:
+                del self._left[i]
+            else:
+                way = np.sign(rate) if abs(rate) > _ROUNDING * whole and not met else 0.0
+                self._left[i] = way * np.finfo(float).tiny
+        self._happening = []
 
     @staticmethod
     def _ahead(piece: Piece, t: float, y: np.ndarray) -> np.ndarray:
@@ -351,23 +363,32 @@ class Watch:
     def _acted(self, now: list[int], t: float, y: np.ndarray) -> np.ndarray:
         """Return the state after the actions of some events, computed from the one before."""
         after = y.copy()
-        jumps = [jump for i in now for jump in self._actions[i]]
-        for place, f in jumps:
-            after[place] = float(f(t, y, self._params, np.zeros(0)))
-            if not np.isfinite(after[place]):
-                n = self._kernel.size
-                name = self._kernel.layout.name(place % n) + ".dot" * (place >= n)
+        acting = [i for i in now if self._actions[i]]
+        changed: dict[int, int] = {}
+        for i, (place, f) in ((i, jump) for i in acting for jump in self._actions[i]):
+            value = float(f(t, y, self._params, np.zeros(0)))
+            n = self._kernel.size
+            name = self._kernel.layout.name(place % n) + ".dot" * (place >= n)
+            if not np.isfinite(value):
                 raise StatementError(
                     "the action of an event gives no finite number.",
-                    f"Found {after[place]:g} for '{name}' at t = {t:.6g}.",
+                    f"Found {value:g} for '{name}' at t = {t:.6g}.",
                     "Write an action that is defined wherever the event happens.",
                 )
-        if jumps:
-            self._acts = [*self._acts[-CHATTER:], t]
-            if chatters(self._acts, _PACE * self._span, len(self._acts)):
-                raise Stopped(
-                    "chatter", f"events follow each other ever faster near t = {t:.6g}", t
+            if place in changed and abs(value - after[place]) > _ROUNDING * abs(value):
+                both = (self._events[k].name or f"number {k + 1}" for k in (changed[place], i))
+                raise StatementError(
+                    f"two events happen at t = {t:.6g} and give '{name}' different values.",
+                    f"Found {after[place]:g} by {f' and {value:g} by '.join(both)}.",
+                    "Give one of them an action that holds for both, or let one happen earlier.",
                 )
+            after[place], changed[place] = value, i
+        if acting:
+            self._acts = [*self._acts[-CHATTER:], t]
+            piled = chatters(self._acts, _PACE * self._span, len(self._acts))
+            if piled or self._there.intersection(acting):
+                raise Stopped("chatter", _PILED.format(t), t)
+            self._there.update(acting)
         return after
 
     def _rate(

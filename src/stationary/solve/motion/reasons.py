@@ -14,8 +14,8 @@ _REMEDIES = {
     "singular": "No velocity chooses how it goes on, or it is not known well enough: start with "
     "more, or a little aside; throw=False returns what there is.",
     "jump": "Let it change over a short time, or give two motions, one from the end of the other.",
-    "chatter": "End the motion before, or smooth what switches, as st.tanh(x/small) for "
-    "st.sign(x); throw=False returns what there is.",
+    "chatter": "End the motion before, state what bounces as st.Contact(gap, restitution=e), or "
+    "smooth what switches, as st.tanh(x/small) for st.sign(x); throw=False returns what there is.",
 }
 _ELSE = (
     "Check the signs of the energies, or ask for a shorter span; throw=False returns what there is."

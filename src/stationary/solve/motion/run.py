@@ -17,7 +17,7 @@ from stationary.result.status import Status
 from stationary.solve.consistent import projected
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational, has_series
 from stationary.solve.motion.endings import Ends
-from stationary.solve.motion.events import Ending, Watch
+from stationary.solve.motion.events import Watch
 from stationary.solve.motion.legs import Legs, ending, shortened
 from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Ode, Piece, Stopped
 from stationary.solve.motion.proven_steps import proven_steps
@@ -60,6 +60,8 @@ class Run:
     crossed: float = 0.0
     used: list[str] = field(default_factory=list)
     struck: list[tuple[float, float]] = field(default_factory=list)
+    #: The state that events at the start have left.
+    begun: np.ndarray | None = None
 
     def __post_init__(self):
         self.pace = Pace(float(self.grid[0]), float(self.grid[-1]))
@@ -91,7 +93,7 @@ class Run:
         if not times:
             times, states = [self.grid[:1]], [y[None, :]]
         t, y_all = np.concatenate(times), np.concatenate(states)
-        y_all[0] = self.legs.extra(float(self.grid[0]), y)
+        y_all[0] = self.legs.extra(float(self.grid[0]), y if self.begun is None else self.begun)
         return self._wrapped(t, y_all, status)
 
     def _wrapped(self, t: np.ndarray, y_all: np.ndarray, status: Status) -> Motion:
@@ -195,9 +197,11 @@ class Run:
             while t < end:
                 try:
                     for piece, border in self._segment(t, y, end):
-                        event = self.watch.look(piece, lambda t, y: self.legs.ode(t).f(t, y))
+                        event = self.watch.look(piece)
                         if event is not None:
-                            piece = shortened(piece, event.t, self._struck(piece, event))
+                            before = piece.evaluate(np.array([event.t]))[0]
+                            after = self._struck(event.t, before, event.y)
+                            piece = shortened(piece, event.t, after)
                         self.steps += piece.steps
                         t, y = float(piece.t[-1]), piece.end
                         if self._loose() and not piece.exact:
@@ -220,6 +224,7 @@ class Run:
                         yield piece, t if over else None
                         if event is not None:
                             self.legs.restart(t, end, y)
+                            self.watch.settle(t, y, self.legs.ode(t).f(t, y))
                             break
                         if border is not None:
                             y = self.legs.change(t, border, y)
@@ -290,16 +295,17 @@ class Run:
             return False, y
         soon = 1e-5 * (self.grid[-1] - self.grid[0])
         over, acted = self.watch.begin(t, self.stated, self.legs.ode(t).f(t, self.stated), soon)
-        return over, np.where(acted == self.stated, y, acted)
+        self.begun = self._struck(t, y, np.where(acted == self.stated, y, acted))
+        self.watch.settle(t, self.begun, self.legs.ode(t).f(t, self.begun))
+        return over, self.begun
 
-    def _struck(self, piece: Piece, event: Ending) -> np.ndarray:
+    def _struck(self, t: float, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         """Return the state after an event, on the constraints; note what that did to the energy."""
-        before, after = piece.evaluate(np.array([event.t]))[0], event.y
         if np.array_equal(before, after):
             return after
-        after = self._projected(event.t, after) if self.kernel.rows else after
-        energies = [self._energy(event.t, y) for y in (before, after)]
-        self.struck.append((event.t, energies[1] - energies[0]))
+        after = self._projected(t, after) if self.kernel.rows else after
+        energies = [self._energy(t, y) for y in (before, after)]
+        self.struck.append((t, energies[1] - energies[0]))
         return after
 
     def _energy(self, t: float, y: np.ndarray) -> float:

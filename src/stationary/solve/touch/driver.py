@@ -220,7 +220,10 @@ class Driver:
                 soon = 1e-5 * (self.grid[-1] - self.grid[0])
                 over, acted = self.watch.begin(t, y, self.legs.ode(t).f(t, y), soon)
                 if not np.array_equal(acted, y):
+                    for first in (self.began, self.starts, self.modes):
+                        first.clear()
                     y = self._settled(t, self._acted(t, y, acted), [], jumped=y)
+                self.watch.settle(t, y, self.legs.ode(t).f(t, y))
                 if over:
                     yield _empty(t, y), True
                     return
@@ -335,10 +338,8 @@ class Driver:
                 t = max(t, float(piece.t[0]))
                 at = piece.evaluate(np.array([t]))[0]
                 piece = shortened(piece, t, at) if t > piece.t[0] else _empty(t, at)
-        # Accelerations after an action are those of the mode only where nothing is held.
-        rates = (lambda t, y: self.legs.ode(t).f(t, y)) if self.mode.free else None
         whole = piece.t[-1] > piece.t[0]
-        event = self.watch.look(piece, rates, changes=left is not None) if whole else None
+        event = self.watch.look(piece, changes=left is not None) if whole else None
         y, t = piece.end, float(piece.t[-1])
         self.reached = t, y
         if event is not None:
@@ -352,6 +353,7 @@ class Driver:
                 return piece, y, True, True
             jumped = None if np.array_equal(before, y) else before
             y = self._settled(t, y, left[1] if at_border and left else [], jumped=jumped)
+            self.watch.settle(t, y, self.legs.ode(t).f(t, y))
         elif left is not None:
             stop = self._stops(t, y)
             if stop is None:
