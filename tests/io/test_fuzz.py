@@ -189,6 +189,11 @@ def test_a_hostile_file_is_refused(text):
     assert str(caught.value).count("\n") >= 2
 
 
+def test_a_number_of_thousands_of_digits_is_shown_where_it_stands():
+    with pytest.raises(st.StatementError, match="model:3:5: the value of 'k' is too long"):
+        st.load(f"{X}[parameters]\nk = {'9' * 5000}\n[start]\nx = 1\n")
+
+
 X = 'coordinates = ["x", "y"]\n'
 
 
@@ -290,6 +295,12 @@ def test_a_chain_of_definitions_moves_and_is_not_written_out():
     assert f"({6 * 2.0**60:.3g} terms and factors)" in model.system._repr_latex_()
     with pytest.raises(st.StatementError, match="an expression so large cannot be written"):
         st.save(model)
+
+
+def test_a_motion_that_fails_is_told_in_time_whatever_its_definitions():
+    model = st.load(chained(30, "{0}^{0} + 1"))
+    with pytest.raises(st.StatementError, match="not finite at the start"):
+        counted(lambda _: model.ask("simulate", span=(0, 1)), " " * 3000)
 
 
 @pytest.mark.slow

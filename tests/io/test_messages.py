@@ -306,6 +306,24 @@ def test_functions_of_python_packages_are_called_by_their_names_alone():
     assert "Leave 'np.' out: functions stand alone" in text
 
 
+@pytest.mark.parametrize(
+    ("mistake", "remedy"),
+    [
+        ("theta²", "Write ^2."),
+        ("theta³*m", "Write ^3."),
+        ("theta₁", "Write figures of names on the line, as in x1."),
+        ("½*m", "Write 1/2, in brackets as a power."),
+        ("m÷2", "Write /."),
+        ("π*m", "Write pi for π."),
+        ("sin^2(theta)", "Write sin(x)^2."),
+        ("(m)(l)", "Write (…)*(…) for a product."),
+        ("cos(m)sin(m)", "Write (…)*sin for a product."),
+    ],
+)
+def test_mathematics_as_it_is_written_on_paper_is_told_how_to_be_typed(mistake, remedy):
+    assert said(POTENTIAL, mistake).endswith(f"\n  {remedy}")
+
+
 def test_a_model_is_asked_by_what_it_states():
     with pytest.raises(st.StatementError, match=r"Pass what the file states, model\.system"):
         st.statics(st.load(MODEL))

@@ -10,6 +10,7 @@ import pytest
 import examples
 import stationary as st
 from stationary.cli import main
+from stationary.model import push_file
 from stationary.report.build import build
 from tests.pressure.test_track import OUTLINE, recorded
 
@@ -197,6 +198,18 @@ def test_a_mistake_in_the_pushes_of_a_file_is_shown_where_it_stands(tmp_path):
     with pytest.raises(st.StatementError, match="cannot be read") as error:
         st.load(tmp_path / "box.toml")
     assert "box.toml:16" in str(error.value)
+
+
+def test_what_has_no_end_is_no_table_of_pushes(tmp_path, monkeypatch):
+    text = BOX.read_text()
+    (tmp_path / "box.toml").write_text(text.replace("box.csv", "/dev/zero"))
+    with pytest.raises(st.StatementError, match="it is a device or a pipe"):
+        st.load(tmp_path / "box.toml")
+    (tmp_path / "box.csv").write_text(BOX.with_suffix(".csv").read_text())
+    (tmp_path / "box.toml").write_text(text)
+    monkeypatch.setattr(push_file, "_LARGEST", 100)
+    with pytest.raises(st.StatementError, match="more than 100 bytes"):
+        st.load(tmp_path / "box.toml")
 
 
 @pytest.mark.parametrize(

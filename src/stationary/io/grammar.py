@@ -72,14 +72,16 @@ _HABITS = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "ata
 
 _COMPARISONS = {"<": sp.StrictLessThan, "<=": sp.LessThan, ">": sp.StrictGreaterThan,
                 ">=": sp.GreaterThan}  # fmt: skip
-_SAME = {"−": "-", "–": "-", "·": "*", "⋅": "*", "×": "*", "**": "^", "≤": "<=", "≥": ">=",
-         "’": "'", "′": "'"}  # fmt: skip
+_SAME = {"−": "-", "–": "-", "·": "*", "⋅": "*", "×": "*", "∗": "*", "**": "^",
+         "≤": "<=", "≥": ">=", "’": "'", "′": "'"}  # fmt: skip
+# Raised and lowered figures and fractions are letters to Python and powers to people.
+_LETTER = r"[^\W¹²³¼½¾⁰-₟⅐-⅟]"
 _TOKEN = re.compile(
     r"""\s*(?:
       (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
-    | (?P<name>[^\W\d]\w*)
-    | (?P<mark>\*\*|<=|>=|\.(?=\s*dot\b)|[-+*/^()\[\],:<>'−–·⋅×≤≥’′])
-    )""",
+    | (?P<name>(?:(?!\d)LETTER)LETTER*)
+    | (?P<mark>\*\*|<=|>=|\.(?=\s*dot\b)|[-+*/^()\[\],:<>'−–·⋅×∗≤≥’′])
+    )""".replace("LETTER", _LETTER),
     re.VERBOSE,
 )
 _SPACE = re.compile(r"\s*")
@@ -236,6 +238,8 @@ class _Parser:
             "|": "Write abs(x) for |x|.",
             "²": "Write ^2.",
             "³": "Write ^3.",
+            "½": "Write 1/2, in brackets as a power.",
+            "÷": "Write /.",
             "√": "Write sqrt(x).",
             ".": "Write theta.dot for a velocity, and 0.5 for a half.",
             "{": "Use round brackets.",
@@ -246,6 +250,8 @@ class _Parser:
             "\u0307": "Write theta' or theta.dot for a velocity.",
             '"': "Write theta'' for nothing: accelerations cannot stand in a statement.",
         }
+        if character in "₀₁₂₃₄₅₆₇₈₉":
+            remedies[character] = "Write figures of names on the line, as in x1."
         package = re.search(r"\b(np|numpy|math|sp|sympy|st)\Z", self.text[:at])
         if character == "." and package:
             remedies["."] = f"Leave '{package[1]}.' out: functions stand alone, as in cos(x)."
@@ -508,7 +514,8 @@ class _Parser:
                 right.start, right.end, "an index stands behind what has none.",
                 "Expected the name of an array before '['.", "Use round brackets for grouping.",
             )  # fmt: skip
-        wanted = f"{left.text}*{right.text}{'…)' if right.text == '(' else ''}"
+        before = "(…)" if left.text == ")" else left.text
+        wanted = f"{before}*{right.text}{'…)' if right.text == '(' else ''}"
         self.scope.complain(
             left.start, right.end, f"an operator is missing between '{left.text}' and "
             f"'{right.text}'.", f"Found {self.text[left.start : right.end]!r}.",
@@ -518,9 +525,10 @@ class _Parser:
 
     def _without_argument(self, name: Token) -> NoReturn:
         argument = self.token.text if self.token.kind == "name" else "x"
+        power = f"^{self.tokens[self.place + 1].text}" if self.at("^") else ""
         self.scope.complain(
             name.start, name.end, f"the function '{name.text}' has no argument.",
-            "Expected a bracket after it.", f"Write {name.text}({argument}).",
+            "Expected a bracket after it.", f"Write {name.text}({argument}){power}.",
         )  # fmt: skip
 
     def _unknown_function(self, name: Token) -> NoReturn:

@@ -27,6 +27,7 @@ from stationary.model.arrays import Array
 from stationary.model.checks import PREFIX
 from stationary.model.contents import contents
 from stationary.model.continuum import Continuum
+from stationary.model.files import TooLarge, content_of
 from stationary.model.interpolation import along
 from stationary.model.layout import pairs
 from stationary.model.symbols import Coordinate, Input, Parameter
@@ -327,22 +328,16 @@ def _source(path: Any) -> Source:
         return Source(path)
     file = FilePath(path)
     try:
-        # A device has no end, and a size of zero: as much is read as a model file may have.
-        if not file.is_dir() and not file.is_file() and file.exists():
-            raise OSError("it is a device or a pipe")
-        with file.open("rb") as opened:
-            content = opened.read(4 * LARGEST_FILE + 1)
-        if len(content) > 4 * LARGEST_FILE:
-            raise FileError(
-                say(
-                    f"{file}: the file is too large for a model file.",
-                    f"Found more than {4 * LARGEST_FILE} bytes.",
-                    "State what repeats once, with [[each]].",
-                ),
-                file=str(file),
-            )
-    except FileError:
-        raise
+        content = content_of(file, 4 * LARGEST_FILE)
+    except TooLarge as error:
+        raise FileError(
+            say(
+                f"{file}: the file is too large for a model file.",
+                f"Found {error}.",
+                "State what repeats once, with [[each]].",
+            ),
+            file=str(file),
+        ) from None
     except (OSError, ValueError) as error:
         beside = (
             [p.name for p in file.parent.glob("*.toml") if p.is_file()]

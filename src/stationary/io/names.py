@@ -36,6 +36,10 @@ class Rows:
     columns: dict[Slot, Any] = field(default_factory=dict)
 
 
+# What people take for known.
+_MEANT = {"e": "Write exp(1) for e.", "π": "Write pi for π.", "g": "Add g = 9.81 to [parameters]."}
+
+
 @dataclass(frozen=True)
 class AbstractNames(ABC):
     """The names declared in a file, seen from one expression of it.
@@ -121,9 +125,7 @@ class AbstractNames(ABC):
                 f"Declared: {listed}.",
                 f"Did you mean {moving}', the velocity of '{moving}'?",
             )  # fmt: skip
-        remedy = {"e": " Write exp(1) for e.", "g": " Add g = 9.81 to [parameters]."}.get(
-            name, did_you_mean(name, declared)
-        )
+        remedy = _MEANT.get(name) or did_you_mean(name, declared)
         self.complain(
             token.start, token.end, f"'{name}' is not declared.",
             f"Declared: {listed or 'nothing'}.",

@@ -13,6 +13,8 @@ Path = tuple[Any, ...]
 
 #: A model file is written by a person; what is larger is something else.
 LARGEST_FILE = 2_000_000
+# Python reads no number of thousands of digits, and does not say where it stands.
+_LONGEST_NUMBER = 1000
 _DEEPEST = 12
 
 _BLANK = re.compile(r"[ \t]*")
@@ -341,6 +343,12 @@ class _Scanner:
                 self.at, self.at + len(rest), f"the value of '{path[-1]}' is text without quotes.",
                 f"Found {rest[:60]}.", "Put expressions, and values with units, in quotes, as in "
                 '"m*x\'^2/2" or "5 cm".',
+            )  # fmt: skip
+        if len(match[0]) > _LONGEST_NUMBER:
+            self.complain(
+                self.at, match.end(), f"the value of '{path[-1]}' is too long.",
+                f"Found {len(match[0])} characters, expected at most {_LONGEST_NUMBER}.",
+                "Write large numbers with an exponent, as in 1e20.",
             )  # fmt: skip
         self.at = match.end()
 

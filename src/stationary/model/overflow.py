@@ -11,6 +11,7 @@ from typing import Any
 
 import sympy as sp
 
+from stationary.model.graphs import LARGE, written_out
 from stationary.model.system import System
 
 # What leaves all numbers; hyperbolic functions are sums of exponentials.
@@ -22,19 +23,30 @@ def bounded(system: System) -> System | None:
 
     None where there are none.
     """
-    if not any(e.has(*_GROWING) for _, e in system.expressions()):
+    if not any(_grows(e) for _, e in system.expressions()):
         return None
     other = System(**system.apply(bounded_expression))
     return None if other == system else other
 
 
 def bounded_expression(e: Any) -> Any:
-    """Return an expression with its divisors and logarithms of exponentials rewritten."""
-    if not isinstance(e, sp.Basic) or not e.args or not e.has(*_GROWING):
+    """Return an expression with its divisors and logarithms of exponentials rewritten.
+
+    One that is large when written out stays as it is: rewriting walks through all of it.
+    """
+    return _rewritten(e) if isinstance(e, sp.Basic) and _grows(e) else e
+
+
+def _grows(e: sp.Basic) -> bool:
+    return written_out(e) <= LARGE and e.has(*_GROWING)
+
+
+def _rewritten(e: Any) -> Any:
+    if not e.args or not e.has(*_GROWING):
         return e
     if isinstance(e, (sp.cosh, sp.sinh)):
         e = e.rewrite(sp.exp)
-    args = [bounded_expression(a) for a in e.args]
+    args = [_rewritten(a) for a in e.args]
     if isinstance(e, sp.log) and len(args) == 1:
         largest, rest = _largest(args[0])
         return largest + sp.log(rest)

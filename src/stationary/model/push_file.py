@@ -6,17 +6,18 @@ import codecs
 import csv
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from stationary.errors import StatementError
+from stationary.model.files import content_of
 from stationary.model.push_columns import PUSH, TRACK, column, in_si, is_unit, named, turned
 from stationary.model.track import Pushes, cut
 
-# Rows that a table may have.
+# Rows that a table may have, and bytes.
 _MOST = 1_000_000
+_LARGEST = 300_000_000
 # How others write that nothing was measured.
 _UNMEASURED = {"", "-", "--", "na", "n/a", "nan", "null", "none", "missing"}
 
@@ -176,7 +177,7 @@ def _instant(entry: str) -> float | None:
 def _lines(path: Any) -> tuple[list[tuple[int, list[str]]], str]:
     """Return the rows that are not empty, each with its place in the file, and what is between."""
     try:
-        text = list(_plain(_decoded(Path(path).read_bytes())))
+        text = list(_plain(_decoded(content_of(path, _LARGEST))))
         between = _between(text)
         reader = csv.reader(text, delimiter=between, skipinitialspace=True)
         return [(reader.line_num, r) for r in reader if any(c.strip() for c in r)], between
