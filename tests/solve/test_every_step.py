@@ -7,11 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.integrate
+from scipy.linalg import expm
 
 import stationary as st
+from stationary.lower.kernel import kernel_of
+from stationary.solve.gate import collocation
 from stationary.solve.gate import followed as gate
 from stationary.solve.integrators import bdf, taylor, variational
 from stationary.solve.motion import proven_steps
+from stationary.solve.motion.ode import Ode
 
 x, y, z = st.coordinates("x y z")
 r = st.coordinates("r", shape=(26, 2))
@@ -227,6 +231,50 @@ def test_doubtful_steps_of_what_moves_freely_are_integrated_together(monkeypatch
     }
     motion = st.simulate(rope, span=(0, 1), start=start, method=st.BDF(), points=201)
     assert motion.success and not begun
+
+
+@pytest.mark.parametrize("stiffness", [1.0, 30.0, 1e3, 1e5])
+def test_doubtful_steps_of_what_is_stiff_are_integrated_together(stiffness, monkeypatch):
+    """In a start there are more steps than nodes: what follows is proven by few calls."""
+    system = st.System(
+        kinetic=x.dot**2 / 2,
+        potential=x**2 / 2,
+        loads=[st.Load(stiffness * (1 - x**2) * x.dot, on=x)],
+    )
+    begun, looked = [], []
+    for module, name, noted in (
+        (gate, "anew", begun), (collocation, "at_states", looked), (gate, "at_states", looked),
+    ):  # fmt: skip
+        whole = getattr(module, name)
+        monkeypatch.setattr(
+            module, name, lambda *a, whole=whole, noted=noted: noted.append(len(a[1])) or whole(*a)
+        )
+    motion = st.simulate(system, span=(0, 2), start={x: 2}, method=st.BDF(), rtol=1e-8)
+    assert motion.success and not begun
+    assert len(looked) < 80 and sum(looked) < 5 * len(motion.t)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_ends_of_stiff_and_of_growing_steps_are_those_of_the_exponential(seed):
+    rng = np.random.default_rng(seed)
+    slow, fast = 10.0 ** rng.uniform(-2, 1), 10.0 ** rng.uniform(0, 6)
+    h = 10.0 ** rng.uniform(-3, 0.5, 4)
+    # ẍ = −(a + b) ẋ − a b x decays with the rates a and b; with b < 0 one of them grows.
+    a, b = slow, fast if seed % 4 else -rng.uniform(0.1, 8) / h.max()
+    system = st.System(kinetic=x.dot**2 / 2, loads=[st.Load(-(a + b) * x.dot - a * b * x, on=x)])
+    ode = Ode(kernel_of(system, ()), np.zeros(0), 1e-10, 1e-12)
+    y = np.zeros((4, ode.kernel.states))
+    y[:, :2] = rng.normal(size=(4, 2)) * (1.0, abs(a) + abs(b))
+    size = abs(y).max()
+    tolerance = np.tile(1e-10 * np.array([size, size, size**2]), (4, 1))
+    there = collocation.continued(ode, np.zeros(4), h, y, tolerance)
+    exact = np.array(
+        [expm(s * np.array([[0, 1], [-a * b, -(a + b)]])) @ z[:2] for s, z in zip(h, y)]
+    )
+    known = np.isfinite(there[:, 0])
+    assert known.sum() >= 3
+    grown = np.exp(np.maximum(0.0, -b * h))[:, None]
+    assert (abs(there[:, :2] - exact) / grown)[known].max() <= 2e-11 * size
 
 
 @pytest.mark.parametrize("name", ["pendulum", "free", "driven", "rod", "skate"])

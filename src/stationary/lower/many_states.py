@@ -9,9 +9,10 @@ import numpy as np
 
 from stationary.lower.engines.casadi import Numeric
 
-# States of a block: of what is small so many, that a call costs little beside them; of what is
-# large so few, that those that fill up the last block cost little; of graphs of matrices one.
-_SMALL, _BLOCK, _FEW = 1000, 64, 8
+# States of a block: of what is small so many, that a call costs little beside them, and many times
+# as many where there are that many; of what is large so few, that those that fill up the last block
+# cost little; of graphs of matrices one.
+_SMALL, _BLOCK, _FEW, _MANY = 1000, 64, 8, 8
 
 
 def at_states(one: ca.Function, t: np.ndarray, y: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -20,6 +21,8 @@ def at_states(one: ca.Function, t: np.ndarray, y: np.ndarray, p: np.ndarray) -> 
     Values p are the same for all, or one row each, too.
     """
     block = _block(one)
+    if block > 1 and len(t) > (_MANY - 1) * block:
+        block *= _MANY
     values, mapped = np.empty((len(t), one.numel_out(0))), _mapped(one, block, p.ndim == 1)
     for first in range(0, len(t), block):
         here = slice(first, first + block)

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from stationary.lower.many_states import at_states
-from stationary.solve.gate.collocation import continued, gauss
+from stationary.solve.gate.collocation import FEW, continued, gauss
 from stationary.solve.gate.finding import Finding, measured
 from stationary.solve.integrators.bdf import anew
 from stationary.solve.motion.ode import Ode, Piece
@@ -52,34 +52,43 @@ def followed(ode: Ode, begin: np.ndarray, piece: Piece) -> tuple[int, Finding] |
     t, y = piece.t, piece.evaluate(piece.t)
     size, origin = sizes(ode, t[0], begin, t[-1]) if piece.sizes is None else piece.sizes
     far = np.abs(y - origin)
-    if piece.middles is None:
-        # A velocity that turns is as exact between two nodes as it is large around them.
-        far[:] = far.max(axis=0)
-    tolerance = ode.rtol * np.maximum(far[1:], far[:-1]) + ode.atol * size
-    allowed, off = _TOLERANCES * tolerance, np.zeros_like(tolerance)
+    # A velocity that turns is as exact between two nodes as it is large around them.
+    far = far.max(axis=0) if piece.middles is None else np.maximum(far[1:], far[:-1])
+    tolerance = np.broadcast_to(ode.rtol * far + ode.atol * size, (len(t) - 1, len(size)))
+    allowed = _TOLERANCES * tolerance
     look = _Nodes(ode, t, y) if piece.middles is None else _Steps(ode, piece, y)
-    missed, stiff = look.missed, np.zeros(len(off), dtype=bool)
+    missed, some = look.missed, _beyond(np.abs(look.missed), allowed)
+    # It goes on from where it was, and ends where it says.
+    begun, ended = np.abs(y[0] - begin), np.abs(y[-1] - piece.end)
+    if not len(some) and np.all(begun <= allowed[0]) and np.all(ended <= allowed[-1]):
+        return None
+    off, stiff = np.zeros_like(allowed), np.zeros(len(allowed), dtype=bool)
 
     def beyond(some: np.ndarray) -> np.ndarray:
         return some[_beyond(np.abs(missed[some]), allowed[some])]
 
-    some = beyond(np.arange(len(off)))
     if len(some) > _OFTEN * len(off):
         # What one look misses in so many steps may hide what it finds in another.
         some = np.arange(len(off))
     if len(some):
         missed[some] = look.closely(some)
         some = beyond(some)
+    quick = np.full_like(off, np.nan)
+    if y.shape[1] <= FEW and 0 < len(some) <= _OFTEN * len(off):
+        # To integrate them anew takes no longer than to find out what rounding does.
+        quick[some] = continued(ode, t[some], t[some + 1], y[some], tolerance[some])
+        some = some[_beyond(np.abs(y[some + 1] - quick[some]), allowed[some])]
     if len(some):
         allowed[some] += _rounding(ode, t, y, some)
         some = beyond(some)
     if len(some):
         other = partial(_anew, ode, t, stiff=stiff, known=(size, origin))
-        settled, stiff[some] = _settled(ode, t, y, some, missed[some], tolerance[some])
-        there = _quick_ends(ode, t, some, y[some], tolerance, stiff)
+        missed[some], stiff[some] = _settled(ode, t, y, some, missed[some], tolerance[some])
+        there = quick[some]
+        if np.all(_unknown(there)):
+            there = _quick_ends(ode, t, some, y[some], tolerance, stiff)
         lost = _unknown(there)
         if np.any(lost):
-            missed[some[lost]] = settled[lost]
             sure = lost & np.all(np.abs(missed[some]) <= allowed[some], axis=1)
             some, there = some[~sure], there[~sure]
             there = other(some, y[some], there)
@@ -90,14 +99,15 @@ def followed(ode: Ode, begin: np.ndarray, piece: Piece) -> tuple[int, Finding] |
         within = off[some] <= allowed[some]
         wrong = np.flatnonzero(~np.all(within, axis=1) & np.all(within | unclear, axis=1))
         some, there = some[wrong], there[wrong]
-        for signs in (1.0, (-1.0) ** np.arange(y.shape[1])) if len(some) else ():
-            begun = y[some] + signs * tolerance[some]
-            ended = other(some, begun, _quick_ends(ode, t, some, begun, tolerance, stiff))
-            spread = np.abs(ended - there)
-            allowed[some] = np.maximum(allowed[some], _TOLERANCES * np.nan_to_num(spread))
-    # It goes on from where it was, and ends where it says.
-    off[0] = np.maximum(off[0], np.abs(y[0] - begin))
-    off[-1] = np.maximum(off[-1], np.abs(y[-1] - piece.end))
+        if len(some):
+            signs = np.vstack([np.ones(y.shape[1]), (-1.0) ** np.arange(y.shape[1])])
+            several, begins = np.tile(some, 2), y[some] + signs[:, None] * tolerance[some]
+            begins = begins.reshape(-1, y.shape[1])
+            ends = _quick_ends(ode, t, several, begins, tolerance, stiff)
+            ends = other(several, begins, ends).reshape(2, len(some), -1)
+            spread = np.nan_to_num(np.abs(ends - there)).max(axis=0)
+            allowed[some] = np.maximum(allowed[some], _TOLERANCES * spread)
+    off[0], off[-1] = np.maximum(off[0], begun), np.maximum(off[-1], ended)
     wrong = _beyond(off, allowed)
     if not len(wrong):
         return None
@@ -225,8 +235,9 @@ def _quick_ends(
     stiff: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
     """Return where some steps end that begin with states, as far as that is quickly told."""
-    there, quick = np.full_like(y, np.nan), ~stiff[some]
-    if np.sum(quick) >= _SEVERAL:
+    there, few = np.full_like(y, np.nan), y.shape[1] <= FEW
+    quick = ~stiff[some] | few
+    if np.sum(quick) >= (1 if few else _SEVERAL):
         k = some[quick]
         there[quick] = continued(ode, t[k], t[k + 1], y[quick], tolerance[k])
     return there
