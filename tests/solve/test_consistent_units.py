@@ -79,3 +79,29 @@ def test_a_random_net_is_mended_alike_in_every_unit(seed):
     # The nearest of all places is where a square is least: known to the root of rounding.
     for other in found[1:]:
         np.testing.assert_allclose(other, found[0], atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("links", [46, 121])
+def test_ropes_of_any_size_are_laid_onto_their_lengths(links):
+    n, length = links - 1, 1 / links
+    r = st.coordinates("r", shape=(n, 2))
+    inner = st.each(lambda a, b: st.norm(b - a) - length, r[:-1], r[1:])
+    ends = [st.norm(r[0]) - length, st.norm((r[n - 1, 0] - 0.8, r[n - 1, 1])) - length]
+    rope = st.System(
+        kinetic=st.each(lambda v: (v[0] ** 2 + v[1] ** 2) / 2, r.dot), constraints=[inner, *ends]
+    )
+    x = np.linspace(0, 0.8, n + 2)[1:-1]
+    wanted = np.ones((n, 2))
+    state = st.consistent(rope, {r: np.column_stack([x, -0.3 * np.sin(np.pi * x / 0.8)]),
+                                 r.dot: wanted})  # fmt: skip
+    nodes = np.vstack([[0, 0], state[r], [0.8, 0]])
+    steps, rates = np.diff(nodes, axis=0), np.diff(np.pad(state[r.dot], ((1, 1), (0, 0))), axis=0)
+    assert np.abs(np.linalg.norm(steps, axis=1) - length).max() < 1e-12
+    assert np.abs((steps * rates).sum(axis=1)).max() < 1e-12
+    # Of all velocities that keep the lengths, the nearest: what is lost is a sum of tensions.
+    A = np.zeros((links, n + 2, 2))
+    for k, step in enumerate(steps):
+        A[k, k], A[k, k + 1] = -step, step
+    A, lost = A[:, 1:-1].reshape(links, -1), (wanted - state[r.dot]).ravel()
+    tension = np.linalg.lstsq(A.T, lost, rcond=None)[0]
+    assert np.abs(A.T @ tension - lost).max() < 1e-9

@@ -424,8 +424,7 @@ class _Place:
         rows = np.maximum(scales.rows(A), np.abs(R))
         rows = np.where(rows > 0, rows, 1.0)
         q = self._onto(start, rows)
-        R, _, _ = self.violation(q, q)
-        if (np.abs(R) > _CONSISTENT * rows).any():
+        if self._off(q, rows):
             return q
         # Slide along the constraints towards the start, and back onto them, until nothing changes:
         # then what is left of the way is perpendicular, and the point the nearest.
@@ -438,7 +437,7 @@ class _Place:
             slide = self.step(M, A, start - q, R)
             trial = self._onto(self.moved(q, share * slide), rows)
             length = self._length(M, trial - start)
-            if not length <= away * (1 + 1e-14):
+            if not length <= away * (1 + 1e-14) or self._off(trial, rows):
                 share /= 2
                 if share < 1e-3:
                     break
@@ -448,6 +447,11 @@ class _Place:
             if (change <= settled).all():
                 break
         return q
+
+    def _off(self, q: np.ndarray, rows: np.ndarray) -> bool:
+        """Tell whether a place is not on the constraints."""
+        R, _, _ = self.violation(q, np.zeros_like(q))
+        return bool((np.abs(R) > _CONSISTENT * rows).any())
 
     @staticmethod
     def _length(M: Any, move: np.ndarray) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import DidNotConverge, say
-from stationary.lower.kernel import graph_of, numeric
+from stationary.lower.kernel import graph_of
 from stationary.result.diagram import Branch
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.limits import LimitLoad, LimitSurface
@@ -125,8 +125,7 @@ def _(step: Step) -> list[Finding]:
 def _(moved: Consistent, *, t: float, params: np.ndarray, wanted: np.ndarray) -> list[Finding]:
     u = np.zeros(len(moved.graph.system.inputs))
     state = State(moved.graph, t, moved.q, moved.v, u, params, np.zeros(0))
-    M = numeric(moved.graph, "mass", dense=True)(t, moved.q, moved.v, u, params)[0]
-    return nearest(moved, state, M, wanted, _REST)
+    return nearest(moved, state, wanted, _REST)
 
 
 @findings.register

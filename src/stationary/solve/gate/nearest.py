@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stationary.lower.kernel import numeric
 from stationary.result.state import State as Consistent
 from stationary.solve.gate.constraints import constraints, rates
 from stationary.solve.gate.finding import Finding, measured
@@ -14,17 +15,19 @@ from stationary.solve.linear import dense, tangent_basis
 _LARGEST = 200
 
 
-def nearest(
-    moved: Consistent, state: State, M: np.ndarray, wanted: np.ndarray, rtol: float
-) -> list[Finding]:
+def nearest(moved: Consistent, state: State, wanted: np.ndarray, rtol: float) -> list[Finding]:
     """Measure R and Ṙ, and what the change of the velocities has along what is free.
 
     Of velocities, which are asked for at one place, the nearest differs from the others by M⁻¹Aᵀλ;
     of places that is so for small changes alone.
     """
     claims = [*constraints(state, rtol), *rates(state, rtol, wanted)]
-    n, masses = len(moved.q), np.diag(M)
-    if n > _LARGEST or not len(state.holds[2]) or np.any(masses <= 0):
+    if len(moved.q) > _LARGEST or not state.holds[2].shape[0]:
+        return claims
+    at = state.t, state.q, state.v, state.u, state.params
+    M = numeric(state.graph, "mass", dense=True)(*at)[0]
+    masses = np.diag(M)
+    if np.any(masses <= 0):
         return claims
     # In moves of one energy: units of coordinates say nothing.
     size = 1 / np.sqrt(masses)
