@@ -481,7 +481,37 @@ MISTAKEN = {
     "rows": (lambda: st.each(lambda a, b: a[0], st.coordinates("r", shape=(3, 2))), "one row"),
     "columns": (lambda: st.each(lambda a: a[7], st.coordinates("r", shape=(3, 2))), "one row"),
     "file": (lambda: ANY.load(5), "not the name of a file"),
+    "model file": (lambda: ANY.statics("a.toml"), 'as in st.load("pendulum.toml")'),
+    "start": (lambda: ANY.simulate(_ONE, span=(0, 1), start={_X: 1, "x": 2}), "'x' twice"),
+    "values": (lambda: ANY.statics(oscillator, params={m: 1, "m": 1}), "'m' twice"),
+    "limits": (lambda: ANY.equilibria(_ONE, within={_X: (0, 1), "x": (2, 3)}), "'x' twice"),
+    "dissipation": (lambda: ANY.System(dissipation=_X**2), "nothing resists"),
+    "repeated": (
+        lambda: ANY.System(
+            dissipation=st.each(lambda p: p[0] ** 2, st.coordinates("r", shape=(3, 2)))
+        ),
+        "nothing resists",
+    ),
+    "symbol": (lambda: ANY.System(kinetic=_X.dot**2 * sp.Symbol("x")), "not the one declared"),
+    "event": (lambda: ANY.Event(_X < 2), "Write one side minus the other: x - 2."),
+    "list": (
+        lambda: st.equilibria(oscillator, within={x: (-1, 1)})[ANY.coordinates("x")],
+        "one by one",
+    ),
 }
+
+
+@pytest.mark.parametrize("wrong", [lambda s: 2 * s, lambda s: s / 2, lambda s: s - s, lambda s: -s])
+def test_systems_add_and_nothing_else(wrong):
+    with pytest.raises(TypeError, match="systems add, and nothing else") as error:
+        wrong(_ONE)
+    assert len(str(error.value).splitlines()) == 3
+
+
+def test_a_derivative_of_sympy_is_told_how_it_is_written():
+    x = st.coordinates("x")
+    with pytest.raises(st.CompileError, match=r"Write x\.dot for the rate of x"):
+        st.simulate(_ONE + st.System(potential=sp.Derivative(x, st.t)), span=(0, 1))
 
 
 @pytest.mark.parametrize("case", MISTAKEN)

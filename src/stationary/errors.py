@@ -308,7 +308,7 @@ _STATES = ("start", "at")
 def no_dictionary(argument: str, value: Any) -> tuple[str, str, str] | None:
     """Say what is wrong with what should give values to names."""
     if hasattr(value, "items"):
-        return None
+        return _twice(argument, value)
     shown, over_time = str(value).partition("\n")[0][:60], hasattr(value, "t")
     return (
         f"{argument} does not say which value is whose.",
@@ -318,6 +318,23 @@ def no_dictionary(argument: str, value: Any) -> tuple[str, str, str] | None:
         else "Give symbols or names with their values, as in "
         f"{argument}={{'x': {'(-1.0, 1.0)' if argument == 'within' else '1.0'}}}.",
     )
+
+
+def _twice(argument: str, value: Any) -> tuple[str, str, str] | None:
+    """Say which name a dictionary gives two values: a symbol and its name are one key."""
+    if not isinstance(value, dict):
+        return None
+    keys: dict[str, Any] = {}
+    for key in value:
+        name = key.name if getattr(key, "is_Symbol", False) else key
+        if isinstance(name, str) and keys.setdefault(name, key) is not key:
+            return (
+                f"{argument} gives '{name}' twice.",
+                f"Found {str(value[keys[name]])[:40]} and {str(value[key])[:40]}: a symbol and its "
+                "name are one key.",
+                "Leave one of them out.",
+            )
+    return None
 
 
 def _table(argument: str, value: Any) -> tuple[str, str, str] | None:
@@ -373,6 +390,7 @@ def _truth(argument: str, value: Any) -> tuple[str, str, str] | None:
 _MEANING: dict[str, Callable[[str, Any], tuple[str, str, str] | None]] = {
     "path": _path, "fps": _positive, "table": _table,
     **dict.fromkeys(("params", "inputs", "show", "sliders", "changes"), no_dictionary),
+    **dict.fromkeys(("start", "within", "at"), _twice),
     **dict.fromkeys(("name", "question", "view", "principle", "text", "kind"), _text),
     **dict.fromkeys(("throw", "repair", "paused", "refuse"), _truth),
 }  # fmt: skip

@@ -534,6 +534,23 @@ def test_a_result_evaluates_expressions_and_serves_as_a_start():
     assert motion[x][-1] == pytest.approx(rest[x], abs=1e-9)
 
 
+def test_whatever_a_name_stands_for_is_looked_up_by_every_result():
+    # θ = asin(F/k) under a moment; plain symbols of SymPy are known by their names.
+    angle, k = st.coordinates("angle"), st.parameters(k=2.0)
+    F = st.inputs("F")
+    system = st.System(kinetic=angle.dot**2 / 2, potential=-k * st.cos(angle))
+    system += st.System(loads=[st.Load(F, on=angle)])
+    rest = st.statics(system, inputs={F: 1.0})
+    motion = st.simulate(system, span=(0, 1), start=rest, inputs={F: 1.0}, points=2)
+    plain = sp.Symbol("angle")
+    for key, value in {
+        k: 2.0, "k": 2.0, F: 1.0, "F": 1.0, plain: np.pi / 6, 2 * plain: np.pi / 3,
+        k * sp.sin(plain) - F: 0.0, sp.Symbol("k") * F * angle: np.pi / 3,
+    }.items():  # fmt: skip
+        assert rest[key] == pytest.approx(value, abs=1e-14)
+        assert motion[key] == pytest.approx(value, abs=1e-13)
+
+
 def test_a_result_prints_its_evidence():
     text = repr(st.statics(cartesian, params=HIRAI))
     for part in ("stable: x = 1.40014, y = 3.42815", "balanced", "-0.489685", "rod -0.14284"):

@@ -136,7 +136,9 @@ class Translator:
                 f"'{e}' has no numerical counterpart.",
                 f"Found {type(e).__name__}; known: "
                 f"{', '.join(sorted(f.__name__ for f in FUNCTIONS))}.",
-                "Rewrite the expression with these functions.",
+                "Write x.dot for the rate of x, and st.rate(…) for that of an expression."
+                if isinstance(e, sp.Derivative)
+                else "Rewrite the expression with these functions.",
             )
         return make(*map(self, e.args))
 

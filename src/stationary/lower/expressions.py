@@ -34,6 +34,7 @@ def at_state(
     layout: Layout, e: Any, t: float, q: np.ndarray, v: np.ndarray, params: np.ndarray
 ) -> float:
     """Return an expression at one state, as a user writes it."""
+    e = layout.as_declared(e)
     for s in e.free_symbols:
         if isinstance(s, (Coordinate, Velocity)):
             layout.resolve(s, "the expression")

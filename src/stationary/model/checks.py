@@ -303,6 +303,12 @@ def _check_symbols(labelled: list[tuple[str, sp.Expr]], symbols: dict) -> None:
             )
         if isinstance(symbol, known) or symbol == t:
             continue
+        if str(symbol) in names:
+            raise StatementError(
+                f"{label} uses a symbol '{symbol}' that is not the one declared by this name.",
+                f"Found a {type(symbol).__name__} of SymPy; Python's == tells the two apart.",
+                "Use what st.coordinates, st.parameters or st.inputs returned.",
+            )
         raise StatementError(
             f"{label} uses '{symbol}', which is not declared.",
             f"Declared: {', '.join(names) or 'nothing'}.{did_you_mean(str(symbol), names)}",
@@ -381,7 +387,7 @@ def _a(kind: str) -> str:
 
 def _check_physics(fields: dict[str, Any]) -> None:
     for kind in ("kinetic", "potential"):
-        for e in [fields[kind], *(x for r in contents(fields[kind]).sums for x in r.expressions)]:
+        for e in [fields[kind], *_rows(fields[kind])]:
             controls = sorted(s.name for s in contents(e).symbols if isinstance(s, Input))
             if controls:
                 raise StatementError(
@@ -390,7 +396,7 @@ def _check_physics(fields: dict[str, Any]) -> None:
                     "Put the input into work or loads.",
                 )
     for kind in ("potential", "work"):
-        for e in [fields[kind], *(x for r in contents(fields[kind]).sums for x in r.expressions)]:
+        for e in [fields[kind], *_rows(fields[kind])]:
             moving = _velocities(e)
             if moving:
                 raise StatementError(
@@ -401,6 +407,13 @@ def _check_physics(fields: dict[str, Any]) -> None:
                 )
     for kind in ENERGIES:
         split_sums(fields[kind], f"the {kind}")
+    D = fields["dissipation"]
+    if D != 0 and not any(map(_velocities, [D, *_rows(D)])):
+        raise StatementError(
+            "the dissipation contains no velocity.",
+            f"Found {str(D)[:80]}; the force is −∂D/∂q̇, and nothing resists.",
+            "Write it in velocities, as in dissipation=b*x.dot**2/2.",
+        )
     for load in fields["loads"]:
         for on in load.on:
             if _velocities(on) or not _positions(on):
@@ -433,6 +446,11 @@ def _check_physics(fields: dict[str, Any]) -> None:
         for e in (contact.gap, *(contact.slip or ())):
             _refuse_inputs(f"contact '{contact.name}'", e, str(e))
         _check_gap(contact)
+
+
+def _rows(e: sp.Expr) -> list[sp.Expr]:
+    """Return what an energy repeats over rows."""
+    return [x for r in contents(e).sums for x in r.expressions]
 
 
 def _check_gap(contact: Contact) -> None:

@@ -290,6 +290,16 @@ class Layout:
                 return Orientation(known), places, int(name != known)
         return None
 
+    def as_declared(self, e: sp.Expr) -> Any:
+        """Return an expression whose plain symbols are those of the system with their names."""
+        plain = [s for s in e.free_symbols if type(s) is sp.Symbol]
+        if not plain:
+            return e
+        s = self.system
+        places = [x for c in s.coordinates if not isinstance(c, Array) for x in (c, c.dot)]
+        known = {x.name: x for x in (*places, *s.parameters, *s.inputs)}
+        return e.xreplace({x: known[x.name] for x in plain if x.name in known})
+
     def looked_up(self, key: Any, q: np.ndarray, v: np.ndarray | None = None) -> Any:
         """Return what an orientation's key says of states: a rotation, or angular velocities.
 

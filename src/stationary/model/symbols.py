@@ -312,12 +312,15 @@ def require_expressions(what: str, values: Iterable[Any]) -> None:
         if isinstance(value, (bool, np.bool_)) or not isinstance(
             value, (sp.Expr, int, float, np.integer, np.floating)
         ):
+            sides: Any = value
             raise StatementError(
                 f"{what} is not an expression.",
                 f"Found {type(value).__name__}: {str(value)[:60]!r}; expected an expression of "
                 "coordinates, parameters, inputs and st.t.",
                 "Give one expression; of an array take its one entry, as in T[0]."
                 if isinstance(value, (sp.MatrixBase, np.ndarray, tuple, list))
+                else f"Write one side minus the other: {str(sides.lhs - sides.rhs)[:60]}."
+                if isinstance(sides, sp.Rel)
                 else "Build it from st.coordinates and st.parameters; text is not evaluated.",
             )
 

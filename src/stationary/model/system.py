@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import sympy as sp
 
@@ -213,6 +213,18 @@ class System:
             return self
         raise _no_sum(self, other)
 
+    def _no_arithmetic(self, *other: Any) -> NoReturn:
+        words = (
+            f"{_called(self)} is no number: systems add, and nothing else.",
+            f"Found a product, a quotient or a difference with {str(other[0])[:60]!r}."
+            if other
+            else "Found a sign before it.",
+            "Change its energies; what is there several times is a sum of systems, or st.each(…).",
+        )
+        raise TypeError(say(*words))
+
+    __mul__ = __rmul__ = __truediv__ = __sub__ = __rsub__ = __pow__ = __neg__ = _no_arithmetic
+
     def _terms(self, kind: str) -> tuple:
         """Terms with the names that were numbered for them taken off again."""
         return tuple(
@@ -253,10 +265,13 @@ def restated(system: System, swap: Mapping[sp.Basic, sp.Basic]) -> System:
     return System(**every)
 
 
+def _called(system: System) -> str:
+    return f"'{system.name}'" if system.name else "a system"
+
+
 def _no_sum(system: System, other: Any) -> TypeError:
-    name = f"'{system.name}'" if system.name else "a system"
     words = (
-        f"{name} cannot be added to what is no system.",
+        f"{_called(system)} cannot be added to what is no system.",
         f"Found {type(other).__name__}: {str(other).partition(chr(10))[0][:60]!r}; expected "
         "another system.",
         "State energies, loads and constraints in an st.System of their own, and add that.",
@@ -273,6 +288,8 @@ def require(system: Any) -> None:
         "Model": "Pass what the file states, model.system, or ask with all that the file says, "
         'as in model.ask("statics").',
     }
+    if isinstance(system, str):
+        remedies["str"] = 'Read a model file first, as in st.load("pendulum.toml").ask("statics").'
     kind = type(system).__name__
     raise StatementError(
         "what is asked about is not a system.",

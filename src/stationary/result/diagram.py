@@ -95,7 +95,7 @@ class Branch(AbstractTravels):
 
 def along(e: Any, layout: Layout, name: str, params: Mapping[str, float]) -> ca.Function:
     """Lower an expression to a function of q and of the parameter that moves."""
-    e = from_dynamicsymbols(e)
+    e = layout.as_declared(from_dynamicsymbols(e))
     known = {p.name: p for p in layout.system.parameters}
     for s in sorted(e.free_symbols, key=str):
         if isinstance(s, Coordinate):

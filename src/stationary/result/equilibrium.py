@@ -9,7 +9,7 @@ import numpy as np
 import sympy as sp
 
 from stationary.derive.graph import Graph
-from stationary.errors import spelled
+from stationary.errors import StatementError, spelled
 from stationary.lower.expressions import at_state
 from stationary.model.interpolation import along
 from stationary.model.symbols import from_dynamicsymbols
@@ -126,8 +126,17 @@ class Equilibrium(AbstractShown):
         if isinstance(key, (tuple, list)):
             return np.array([self[k] for k in key])
         key = at_points(self.system, key, self.params)
+        if isinstance(key, (str, sp.Symbol)):
+            symbols = (*self.system.parameters, *self.system.inputs)
+            values = {s.name: float(x) for s, x in zip(symbols, (*self.params, *self.u))}
+            if str(key) in values:
+                return values[str(key)]
         if isinstance(key, sp.Expr) and not isinstance(key, sp.Symbol):
-            at_rest, e = np.zeros_like(self.q), from_dynamicsymbols(key)
+            at_rest, e = (
+                np.zeros_like(self.q),
+                self.graph.layout.as_declared(from_dynamicsymbols(key)),
+            )
+            e = e.xreplace(dict(zip(self.system.inputs, map(sp.Float, self.u))))
             return at_state(self.graph.layout, e, self.t, self.q, at_rest, self.params)
         places, order = self.graph.layout.resolve(key, "the key")
         if order:
@@ -221,6 +230,15 @@ class Equilibria(list):
 
     complete: bool = False
     searched: str = ""
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, (str, sp.Basic)):
+            raise StatementError(
+                f"'{str(key)[:60]}' is looked up in one equilibrium, not in a list of them.",
+                f"Found {len(self)}.",
+                "Take them one by one, as in [rest[theta] for rest in equilibria].",
+            )
+        return super().__getitem__(key)
 
     @property
     def told(self) -> str:

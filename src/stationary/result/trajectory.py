@@ -273,6 +273,7 @@ class AbstractMotion(AbstractShown):
 
     def _expression(self, e: sp.Expr) -> np.ndarray:
         """Evaluate an expression at all times."""
+        e = self.kernel.layout.as_declared(e)
         known = {s.name: s for s in self.system.parameters}
         inputs = {s.name: i for i, s in enumerate(self.system.inputs)}
         swap: dict[sp.Basic, sp.Basic] = {sp.Symbol("t"): time}
