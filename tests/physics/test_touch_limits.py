@@ -157,3 +157,25 @@ def test_no_step_depends_on_a_number_that_decides(monkeypatch):
             for factor in ten_times(monkeypatch, "stationary.solve.touch", room, name):
                 for places, new in zip(known, answers()):
                     assert np.abs(new - places).max() < 1e-6, (room, name, factor)
+
+
+@pytest.mark.parametrize("swings", [False, True])
+def test_what_would_take_hours_is_told_where_contacts_touch(swings, monkeypatch):
+    # Many steps tell the pace: few of them do here, where all are alike.
+    monkeypatch.setattr("stationary.solve.motion.stiffness._LONG", 2000)
+    x, y = st.coordinates("x y")
+    system, start = st.System(kinetic=x.dot**2 / 2), {x: 0.5, x.dot: 1.0}
+    if swings:
+        # Beside what rubs, a spring turns 1.6e7 times.
+        rubs = st.Friction(0.1, on=y, name="rubs")
+        system += st.System(kinetic=y.dot**2 / 2, potential=1e16 * x**2 / 2, friction=[rubs])
+        start = {x: 1.0, y.dot: 1.0}
+    else:
+        walls = st.Contact(x, restitution=1), st.Contact(1 - x, restitution=1)
+        system += st.System(contacts=list(walls))
+    motion = st.simulate(system, span=(0, 1e8 ** (not swings)), start=start, points=3, throw=False)
+    assert motion.status == "endless" and 1000 < motion.steps < 10_000
+    t = motion.t[-1]
+    # To and fro in a gap, or about the middle; until then all is as it should be.
+    there = np.cos(1e8 * t) if swings else 1 - abs((t + 0.5) % 2 - 1)
+    assert motion[x][-1] == pytest.approx(there, abs=1e-9)

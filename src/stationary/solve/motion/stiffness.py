@@ -18,8 +18,10 @@ _FEW = 500
 _TOO_MANY = 300_000
 _RECENT = 2_000
 
-# So many more steps take hours, by any method; so many tell the pace of what is that long.
+# So many more steps take hours, by any method, and so many where every one of them is looked at
+# for changes; so many tell the pace of what is that long.
 _ENDLESS = 300_000_000
+_ENDLESS_LOOKS = 10_000_000
 _LONG = 100_000
 
 # Up to this step times its rate an explicit method follows a decay; one that is this many times
@@ -34,8 +36,9 @@ _OWN = 0.1
 class Pace:
     """The pace of one run over its span."""
 
-    def __init__(self, first: float, last: float):
+    def __init__(self, first: float, last: float, looks: bool = False):
         self._first, self._last = first, last
+        self._most = _ENDLESS_LOOKS if looks else _ENDLESS
         # The rate at which violations decay.
         self.own = 0.0
         self._marks: deque[tuple[float, int]] = deque([(first, 0)])
@@ -71,7 +74,7 @@ class Pace:
         if steps - before < _LONG:
             return
         self._mark, step = (t, steps), (t - began) / (steps - before)
-        if self._last - t > _ENDLESS * step:
+        if self._last - t > self._most * step:
             more = (self._last - t) / step if step else np.inf
             raise Stopped(
                 "endless",

@@ -20,6 +20,7 @@ from stationary.solve.motion.legs import Legs, shortened
 from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Piece, Stopped, joined
 from stationary.solve.motion.proven_steps import proven_steps
 from stationary.solve.motion.stabilize import natural_rate
+from stationary.solve.motion.stiffness import Pace
 from stationary.solve.progress import Progress
 from stationary.solve.touch.at_instant import Instant
 from stationary.solve.touch.at_state import Facts, looks_of
@@ -115,6 +116,7 @@ class Driver:
         self.every: dict[Any, Legs] = {}
         self.looks = looks_of(self.kernel)
         self.mode = Mode.nothing(self.kernel.touch)
+        self.pace = Pace(float(self.grid[0]), float(self.grid[-1]), looks=True)
         self._use(self.mode)
         self.zeno = Zeno()
         self.rates: dict[bytes, float] = {}
@@ -231,6 +233,8 @@ class Driver:
                 for piece in bounced(self, t, y, end):
                     t, y, self.steps = float(piece.t[-1]), piece.end, self.steps + 1
                     yield piece, False
+                    self.pace.note(t, self.steps)
+                    self.pace.require_few()
                 for piece in self._arriving(t, y, end):
                     mode = self.modes[-1]
                     piece, y, done, over = self._cut(piece)
@@ -240,6 +244,8 @@ class Driver:
                         shown, y = self.legs.over(t, y)
                     self.steps += piece.steps
                     yield piece, over
+                    self.pace.note(t, self.steps)
+                    self.pace.require_few()
                     if self.undone is not None:
                         raise self.undone
                     if over:
