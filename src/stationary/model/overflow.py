@@ -3,6 +3,8 @@
 1/(1 + exp(u)) and log(1 + exp(u)) are finite for every u, but exp(u) is not beyond u = 709, nor are
 the derivatives that are made of it. With m the largest of the exponents, Σ cᵢ exp(aᵢ) is exp(m)
 times Σ cᵢ exp(aᵢ − m), in which nothing grows: exact everywhere, with a switch where m changes.
+Differences of exponentials lose what is small: sinh(u) is tanh(u) cosh(u), whose cosh(u) may cancel,
+and log(cosh(u)) is itself up to where it is |u| − log(2) in floating point.
 """
 
 from __future__ import annotations
@@ -16,6 +18,9 @@ from stationary.model.system import System
 
 # What leaves all numbers; hyperbolic functions are sums of exponentials.
 _GROWING = sp.exp, sp.cosh, sp.sinh
+
+# Beyond this cosh(u) is exp(|u|)/2 in floating point, and its square is a number up to here.
+_ONE_EXPONENTIAL = 300
 
 
 def bounded(system: System) -> System | None:
@@ -34,7 +39,9 @@ def bounded_expression(e: Any) -> Any:
 
     One that is large when written out stays as it is: rewriting walks through all of it.
     """
-    return _rewritten(e) if isinstance(e, sp.Basic) and _grows(e) else e
+    if not isinstance(e, sp.Basic) or not _grows(e):
+        return e
+    return _rewritten(e.replace(sp.sinh, lambda u: sp.tanh(u) * sp.cosh(u)))
 
 
 def _grows(e: sp.Basic) -> bool:
@@ -44,7 +51,13 @@ def _grows(e: sp.Basic) -> bool:
 def _rewritten(e: Any) -> Any:
     if not e.args or not e.has(*_GROWING):
         return e
-    if isinstance(e, (sp.cosh, sp.sinh)):
+    if isinstance(e, sp.log) and len(e.args) == 1:
+        factors = sp.Mul.make_args(e.args[0])
+        alone = [f for f in factors if isinstance(f, sp.cosh)]
+        if alone:
+            plain = sp.log(sp.Mul(*(f for f in factors if f not in alone)))
+            return sp.Add(_rewritten(plain), *(_log_of_cosh(_rewritten(f.args[0])) for f in alone))
+    if isinstance(e, sp.cosh):
         e = e.rewrite(sp.exp)
     args = [_rewritten(a) for a in e.args]
     if isinstance(e, sp.log) and len(args) == 1:
@@ -58,6 +71,12 @@ def _rewritten(e: Any) -> Any:
     return e.func(*args) if tuple(args) != e.args else e
 
 
+def _log_of_cosh(u: sp.Expr) -> sp.Expr:
+    near = sp.Max(sp.Min(u, _ONE_EXPONENTIAL), -_ONE_EXPONENTIAL)
+    beyond = sp.Max(u, _ONE_EXPONENTIAL) - sp.Min(u, -_ONE_EXPONENTIAL) - 2 * _ONE_EXPONENTIAL
+    return sp.log(sp.cosh(near)) + beyond
+
+
 def _product(factors: list[sp.Expr]) -> sp.Expr:
     """Return a product whose exponentials meet before any of them is too large."""
     every = [f for factor in factors for f in sp.Mul.make_args(factor)]
@@ -66,7 +85,7 @@ def _product(factors: list[sp.Expr]) -> sp.Expr:
     if not sums or not any(isinstance(f, sp.exp) for f in plain):
         return sp.Mul(_met(plain), *sums)
     first, *more = sums
-    return sp.Mul(sp.Add(*(_met([term, *plain]) for term in first.args)), *more)
+    return sp.Mul(sp.Add(*(_product([term, *plain]) for term in first.args)), *more)
 
 
 def _met(factors: list[sp.Expr]) -> sp.Expr:
