@@ -1,8 +1,11 @@
 """How much of a result is rounding: a running error analysis of the graph that computes it.
 
+Bounds are what all errors add up to at worst; what they add up to by chance is found by trial.
+
 References
 ----------
 N. J. Higham, Accuracy and stability of numerical algorithms (2nd ed., 2002), section 3.3.
+D. S. Parker, Monte Carlo arithmetic, UCLA CSD-970002 (1997), section 3.
 """
 
 from __future__ import annotations
@@ -17,12 +20,20 @@ import numpy as np
 import scipy.sparse as sparse
 
 from stationary.lower.engines.casadi import Numeric
-from stationary.lower.instructions import applied, instructions
+from stationary.lower.instructions import KINKS, applied, instructions, rewritten
+from stationary.lower.many_states import at_states
 
 _EPS = float(np.finfo(float).eps)
 
 # Beyond this many instructions the analysis would take longer than what it is for.
 _MOST = 200_000
+_MOST_DRAWN = 20_000
+
+# So often the last digits of all operations are drawn by lot.
+_DRAWS = 4
+
+# Operations that do not round.
+_EXACT = {ca.OP_ASSIGN, ca.OP_NEG, ca.OP_TWICE, *KINKS}
 
 # What is asked more often is compiled: that takes about as long as so many answers by hand.
 _OFTEN = 40
@@ -75,6 +86,43 @@ def _tape(owner: Any, name: str, output: int) -> Tape | None:
     if not function.is_a("SXFunction") or function.n_instructions() > _MOST:
         return None
     return Tape(function, output)
+
+
+def chance(rates: ca.Function, t: np.ndarray, y: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Return what rounding makes of ẏ = f(t, y, p) by chance, at times and states: one row each.
+
+    Values p are one row each, too. Times and states have no errors. Zero where the graph is too
+    large.
+    """
+    if not rates.is_a("SXFunction") or rates.n_instructions() > _MOST_DRAWN:
+        return np.zeros_like(y)
+    shaken, operations = _shaken(rates)
+    rng, plain = np.random.default_rng(0), at_states(rates, t, y, p)
+    squares = np.zeros_like(plain)
+    for _ in range(_DRAWS):
+        # Each is wrong by half its last digit, which is one of 1 + x that can be told.
+        signs = rng.choice([-_EPS, _EPS], (len(t), operations))
+        squares += ((at_states(shaken, t, y, np.hstack([p, signs])) - plain) / 2) ** 2
+    lost = np.sqrt(squares / _DRAWS)
+    return np.where(np.isfinite(lost), lost, 0.0)
+
+
+@lru_cache(maxsize=32)
+def _shaken(rates: ca.Function) -> tuple[ca.Function, int]:
+    """Return f with every operation off by a share of its result; shares follow the vector p."""
+    t, y, p = rates.sx_in()
+    shares: list[Any] = []
+
+    def off(op: int, values: list[Any]) -> Any:
+        result = applied(op, values)
+        if op in _EXACT or result.is_constant():
+            return result
+        shares.append(ca.SX.sym(f"share{len(shares)}"))
+        return result * (1 + shares[-1])
+
+    rounded = rewritten(rates, (t, y, p), off)
+    own = [t, y, ca.vertcat(p, *shares)]
+    return ca.Function("shaken", own, [ca.densify(rounded)]), len(shares)
 
 
 class Tape:

@@ -3,8 +3,8 @@
 1/(1 + exp(u)) and log(1 + exp(u)) are finite for every u, but exp(u) is not beyond u = 709, nor are
 the derivatives that are made of it. With m the largest of the exponents, Σ cᵢ exp(aᵢ) is exp(m)
 times Σ cᵢ exp(aᵢ − m), in which nothing grows: exact everywhere, with a switch where m changes.
-Differences of exponentials lose what is small: sinh(u) is tanh(u) cosh(u), whose cosh(u) may cancel,
-and log(cosh(u)) is itself up to where it is |u| − log(2) in floating point.
+Differences of exponentials lose what is small: sinh(u) is tanh(u) cosh(u), whose second factor may
+cancel, and log(cosh(u)) is itself up to where it is |u| − log(2) in floating point.
 """
 
 from __future__ import annotations

@@ -142,11 +142,12 @@ class Motion(AbstractInertial):
 
         Errors of the steps grow along the way: little where a motion is regular, by a factor in
         every interval of time where it is chaotic, whatever the energy balance says. The motion is
-        integrated again, when this is first asked for, from a start with such errors in it and with
-        switches that come a last digit of time late; the digits are those of places over the way
-        that coordinates added to each other go, and of velocities, and at most one more than a
-        tolerance promises. A motion that travels takes along what it has told, and cannot be asked
-        where it arrives.
+        integrated again, when this is first asked for, from a start with such errors in it, those
+        of forces included that are differences of what is larger by far, with steps of other
+        lengths and with switches that come a last digit of time late. The digits are those of
+        places over the way that coordinates added to each other go, and of velocities, and at most
+        one more than a tolerance promises. A motion that travels takes along what it has told, and
+        cannot be asked where it arrives.
         """
         return self._digits
 

@@ -37,7 +37,7 @@ class Failure:
     defect : ndarray
         By how much the equation is missed there.
     beyond : ndarray
-        How much of it is too much.
+        How much of it is too much, overlooked or not.
     """
 
     step: int
@@ -130,13 +130,18 @@ class Series:
         return lost is not None and bool(np.all(failure.beyond <= _LAST_DIGITS * lost))
 
     @np.errstate(all="ignore")
-    def failure(self, ode: Ode, floor: np.ndarray) -> Failure | None:
-        """Return where the differential equation is not satisfied; `floor` is rounding of f."""
+    def failure(
+        self, ode: Ode, floor: np.ndarray, overlooked: np.ndarray | float = 0.0
+    ) -> Failure | None:
+        """Return where the differential equation is not satisfied; `floor` is rounding of f.
+
+        Defects are overlooked that are like those which turned out to be rounding.
+        """
         features, steps = ode.kernel.features, len(self.c)
         if not steps:
             return None
         h = self.h
-        floor = floor + _NOTHING + _REMAINDER * self.sizes / h[:, None]
+        floor = floor + overlooked + _NOTHING + _REMAINDER * self.sizes / h[:, None]
         terms = self.c.reshape(-1, self.c.shape[2])
         shape, orders = self.c.shape[:2], np.arange(float(terms.shape[1]))
         sizes = (np.abs(terms) @ np.ones_like(orders)).reshape(shape) / h[:, None]
@@ -185,7 +190,7 @@ class Series:
         first = int(np.argmax(wrong))
         k = int(step[first])
         good = since[first - 1] if first and step[first - 1] == k else 0.0
-        beyond = np.maximum(defect[first] - allowed[first], 0.0)
+        beyond = np.maximum(defect[first] - allowed[first] + overlooked, 0.0)
         return Failure(k, float(good), float(since[first]), defect[first], beyond)
 
 

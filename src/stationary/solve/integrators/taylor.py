@@ -53,6 +53,10 @@ _BELOW, _BEYOND = 1e-250, 1e250
 # what is divided by them may be no numbers.
 _FAR = 1e30
 
+# Sizes are larger by this power of two, and what is left off a series with them, where it shall end
+# otherwise: steps are longer by a tenth.
+_COARSE = 8.0
+
 # States of a stretch that tell how large they are.
 _LOOKS = 16
 
@@ -227,7 +231,11 @@ class _Stepper:
         """Take these for the sizes of states that move; powers of two, so that nothing rounds."""
         self.known = [_BELOW < x < _BEYOND for x in sizes]
         self.settled = all(self.known)
-        new = [2.0 ** frexp(x)[1] if k else y for x, y, k in zip(sizes, unmeasured, self.known)]
+        more = _COARSE if self.ode.otherwise else 0
+        new = [
+            2.0 ** (frexp(x)[1] + more) if k else y
+            for x, y, k in zip(sizes, unmeasured, self.known)
+        ]
         if new != self._sizes:
             self._set(new, self.unit)
 
@@ -329,16 +337,17 @@ def _walk(stepper: _Stepper, end: float, short: float, dense: bool) -> Iterator[
     ode = stepper.ode
     most = max(_FEW, min(_CHUNK, _TOGETHER // ode.kernel.states))
     floor = np.zeros(ode.kernel.states) if ode.floor is None else ode.floor
+    overlooked = np.zeros(ode.kernel.states)
     count = ode.stride or most
     t, y = stepper.time, stepper.state
     first, mark, failures = t, t, 0
     while t < end:
         take = _steps if ode.course is None else _steps_over_knots
         series, lost = take(stepper, end, short, count)
-        failure = series.failure(ode, floor)
+        failure = series.failure(ode, floor, overlooked)
         while failure is not None and series.only_rounded(ode, failure):
-            floor = np.maximum(floor, _ABOVE * failure.defect)
-            failure = series.failure(ode, floor)
+            overlooked = np.maximum(overlooked, _ABOVE * failure.defect)
+            failure = series.failure(ode, floor, overlooked)
         kept = series if failure is None else series.cut(failure)
         if not stepper.settled:
             if failure is not None or lost:

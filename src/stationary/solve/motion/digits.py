@@ -7,11 +7,16 @@ of the error is compared with how far and how fast the motion goes.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import Any
+
 import numpy as np
 
+from stationary.lower.rounding import chance
 from stationary.model.shared_lengths import added
 from stationary.result.motion import Motion
 from stationary.solve.gate.run import rounding_of_energy
+from stationary.solve.motion.ode import BlowUp
 from stationary.solve.motion.stabilize import roots_by
 
 #: Tolerances, and fixed steps, of two more runs over those of the first: errors of one alone may
@@ -24,6 +29,16 @@ _TIMES = 3.0
 
 # Times at which the second run is looked at to tell how far the motion goes.
 LOOKS = 101
+
+# States of a motion that tell how forces round.
+_SEEN = 32
+
+# A force is rounded anew in so many steps: then a motion comes to where it has been.
+_ANEW = 32
+
+# Where this part of the way is all that is known at the end, two runs may have met by chance: they
+# are compared at so many of the last looks.
+_CHANCE, _LAST_LOOKS = 1e-2, 10
 
 # All digits that a number has.
 _ALL = -np.log10(np.finfo(float).eps)
@@ -48,10 +63,21 @@ def _rounding(y: np.ndarray, steps: int) -> np.ndarray:
     return np.sqrt(max(steps, 1)) * np.where(size > 0, np.spacing(size), 0.0)
 
 
-def disturbed(y: np.ndarray, steps: int, which: int = 0) -> np.ndarray:
-    """Return the first of some states with the rounding of all steps in it, by one of many ways."""
-    signs = np.random.default_rng(which).choice([-1.0, 1.0], y.shape[1])
-    return y[0] + signs * _rounding(y, steps)
+def _noise(motion: Motion) -> np.ndarray:
+    """Return what rounding of forces makes of states on the way, by chance."""
+    some = np.unique(np.linspace(0, len(motion.t) - 1, _SEEN).astype(int))
+    t, y = motion.t[some], motion.y[some]
+    held = [motion.alpha] if motion.kernel.rows else []
+    fixed = (np.tile(x, (len(t), 1)) for x in (motion.params, held))
+    p = np.hstack([next(fixed), motion.drives.every(t), next(fixed)])
+    lost = np.sqrt((chance(motion.kernel.rhs, t, y, p) ** 2).mean(axis=0))
+    return lost * (motion.t[-1] - motion.t[0]) / np.sqrt(min(max(motion.steps, 1), _ANEW))
+
+
+def disturbed(motion: Motion, which: int = 0) -> np.ndarray:
+    """Return the first state with the rounding of all steps in it, by one of many ways."""
+    signs = np.random.default_rng(which).choice([-1.0, 1.0], motion.y.shape[1])
+    return motion.y[0] + signs * (_rounding(motion.y, motion.steps) + _noise(motion))
 
 
 def _rests(motion: Motion, second: Motion) -> bool:
@@ -93,17 +119,27 @@ def digits_left(motion: Motion, second: Motion, *, larger: bool = True) -> float
     if _rests(motion, second):
         return np.nan
     weight = roots_by(kernel, motion.params, motion.t[0], motion.y[0])
-    groups, worst = added(kernel.layout), 0.0
+    groups, scales = added(kernel.layout), []
     for part, origin in ((slice(0, n), states[0, :n]), (slice(n, 2 * n), 0.0)):
         far = np.abs(states[:, part] - origin).max(axis=0)
         whole = np.linalg.norm(weight * far)
         for group in groups:
             far[group] = far[group].max()
         # What is at rest but for rounding, as the radius of a circle, is known beside the rest.
-        scale = np.where(far > _AT_REST * whole / weight, far, whole / weight)
-        error = np.abs(states[-1, part] - motion.y[-1, part])
+        scales.append(np.where(far > _AT_REST * whole / weight, far, whole / weight))
+    scale = np.concatenate(scales)
+
+    def apart(one: np.ndarray, other: np.ndarray) -> float:
+        error = np.abs(one[..., : 2 * n] - other[..., : 2 * n])
         moved = (error > 0) & (scale > 0)
-        worst = max(worst, float((error[moved] / scale[moved]).max(initial=0.0)))
+        return float(np.divide(error, scale, where=moved, out=np.zeros_like(error)).max())
+
+    worst = apart(states[-1], motion.y[-1])
+    if worst > _CHANCE:
+        late = second.t[second.t <= motion.t[-1]][-_LAST_LOOKS:]
+        with suppress(BlowUp):
+            here: Any = motion.at(late)
+            worst = max(worst, apart(states[np.isin(second.t, late)], np.hstack([here.q, here.v])))
     if larger and motion.method != "Taylor" and worst < 1 / _TIMES**2:
         worst /= _TIMES
     worst = max(worst, _missing(motion))

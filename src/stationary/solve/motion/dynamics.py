@@ -182,7 +182,9 @@ def _simulated(
         late: int | None = None,
     ) -> Motion:  # fmt: skip
         smooth = not isinstance(method, Variational)
-        legs = Legs(kernel, values, driven, grid, tolerances, unforeseen, smooth, prove)
+        legs = Legs(
+            kernel, values, driven, grid, tolerances, unforeseen, smooth, prove, late is not None
+        )
         return Run(
             kernel=kernel,
             params=values,
@@ -207,7 +209,7 @@ def _simulated(
         return min(left, 1 - float(np.log10(rtol))) if promised else left
 
     def once_more(motion: Motion, which: int) -> float:
-        start, series = disturbed(motion.y, motion.steps, which), motion.method == "Taylor"
+        start, series = disturbed(motion, which), motion.method == "Taylor"
         if kernel.rows:
             start[: 2 * kernel.size] = np.concatenate(
                 projected(graph, values, first, *np.split(start[: 2 * kernel.size], 2))

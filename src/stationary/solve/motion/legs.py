@@ -24,6 +24,9 @@ from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Ode, Piece
 # push may yet come of which a series knows nothing.
 _FEWEST_STEPS = 16
 
+# What is integrated otherwise takes steps that are shorter by this where nothing else limits them.
+_OTHERWISE = 0.73
+
 # Steps this many times longer than the way on which a branch is left are made again.
 _LONG = 100.0
 
@@ -64,6 +67,7 @@ class Legs:
         closely: bool,
         smooth: bool,
         prove: bool,
+        otherwise: bool = False,
     ):
         self.kernel, self.params, self.drives = kernel, params, drives
         self.first, self.last = float(grid[0]), float(grid[-1])
@@ -76,9 +80,11 @@ class Legs:
         self.remark = ""
         self._begun: np.ndarray | None = None
         self._extent: np.ndarray | None = None
-        self._tolerances, self._prove = tolerances, prove
+        self._tolerances, self._prove, self._otherwise = tolerances, prove, otherwise
         least = len(grid) - 1 if closely else 0
         self._longest = (self.last - self.first) / max(_FEWEST_STEPS, least)
+        if otherwise:
+            self._longest *= _OTHERWISE
         switches = kernel.switches
         self.knots = drives.knots(self.first, self.last)
         self._jumps = Jumps(kernel) if kernel.graph.timed else None
@@ -163,6 +169,7 @@ class Legs:
             kernel, p, *self._tolerances, self._longest, self._prove, stride,
             extent=self._extent, peaks=peaks, last=last,
             course=self._course() if passing else None, knots=self.knots if passing else None,
+            otherwise=self._otherwise,
         )  # fmt: skip
 
     def seen(self, y: np.ndarray) -> None:

@@ -23,7 +23,8 @@ class Ode:
     how far places have gone before, and how large all else has been; `peaks` are instants to come
     at which forces that depend on time may be largest, none after the `last` of their law. Who is
     not `patient` soon gives up what becomes hard: a singular configuration may be near. Values p
-    that change at `knots`, where f bends, have a `course`.
+    that change at `knots`, where f bends, have a `course`. A series shall end `otherwise` than it
+    usually does where the same has been integrated before.
     """
 
     kernel: AbstractKernel
@@ -40,6 +41,7 @@ class Ode:
     patient: bool = True
     course: Callable[[np.ndarray], np.ndarray] | None = None
     knots: np.ndarray | None = None
+    otherwise: bool = False
 
     def values(self, t: np.ndarray) -> np.ndarray:
         """Return p, or its rows at several times where it has a course."""
