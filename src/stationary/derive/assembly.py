@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 from typing import Any
 
@@ -15,12 +16,29 @@ from stationary.model.layout import Layout
 
 #: What an element contributes, as a graph over its own symbols.
 Output = Callable[[Element], Any]
-#: Which entries of the whole an element's entries are, shape (entries, rows of the table).
-Index = Callable[[Element], np.ndarray]
+#: A symbol of the elements by name, a vector of the whole, and what that is over: every element is
+#: handed its own entries of the vector.
+Weight = tuple[str, Any, "Over"]
 
 # Up to this many instructions a graph is expanded to scalar operations, which engines can walk and
 # compile; beyond it, elements stay functions that are mapped over their rows.
 _EXPAND_UP_TO = 50_000
+
+
+class Over(Enum):
+    """What entries of the whole belong to: coordinates, rows of constraints, contacts or slips."""
+
+    COORDINATES = "index"
+    ROWS = "row_index"
+    GAPS = "gap_index"
+    SLIPS = "slip_index"
+
+    def of(self, element: Element) -> np.ndarray:
+        """Return which they are of an element, shape (entries, rows of its table)."""
+        return getattr(element, self.value)
+
+
+COORDINATES, ROWS, GAPS, SLIPS = Over
 
 
 @dataclass(frozen=True)
@@ -61,6 +79,12 @@ class Assembly:
         function = ca.Function(name, inputs, outputs)
         return function.expand() if self.scalar and not function.is_a("SXFunction") else function
 
+    def size(self, over: Over) -> int:
+        """Return how many entries there are."""
+        layout = self.layout
+        counts = layout.system.size, layout.multipliers, layout.contacts, layout.rates
+        return dict(zip(Over, counts))[over]
+
     # -- the whole from its elements ------------------------------------------------------------
 
     def total(self, output: Output) -> Any:
@@ -71,33 +95,23 @@ class Assembly:
         return sum(contributions, self.kind.zeros(parts[0][1].shape) if parts else self.kind(0))
 
     def vector(
-        self, output: Output, index: Index | None = None, size: int | None = None, weights: Any = ()
+        self, output: Output, over: Over = COORDINATES, weights: Sequence[Weight] = ()
     ) -> Any:
-        """Add the vectors of the elements into one, over the coordinates unless said otherwise.
-
-        `weights` are as those of `matrix`.
-        """
-        index = index or (lambda e: e.index)
-        size = self.layout.system.size if size is None else size
+        """Add the vectors of the elements into one."""
+        size = self.size(over)
         total = self.kind.zeros(size)
         for e in self.elements:
-            part = output(e) if index(e).size else ca.SX(0, 1)
+            part = output(e) if over.of(e).size else ca.SX(0, 1)
             if part.numel() and not part.is_zero():
                 values = ca.vec(self._apply(e, ca.densify(part), False, weights))
-                total += ca.mtimes(_scatter(index(e).ravel(order="F"), size), values)
+                total += ca.mtimes(_scatter(over.of(e).ravel(order="F"), size), values)
         return total
 
     def matrix(
-        self, output: Output, index: Index | None = None, rows: int | None = None, weights: Any = ()
+        self, output: Output, over: Over = COORDINATES, weights: Sequence[Weight] = ()
     ) -> Any:
-        """Assemble a sparse matrix; columns are coordinates, rows too unless said otherwise.
-
-        `weights` are pairs of a symbol of the elements and a vector of the whole, by name:
-        ``("lam", vector, index)`` hands every element its own entries of the vector.
-        """
-        index = index or (lambda e: e.index)
-        n = self.layout.system.size
-        rows = n if rows is None else rows
+        """Assemble a sparse matrix; columns are coordinates."""
+        n, rows = self.layout.system.size, self.size(over)
         places, values = [], []
         for e in self.elements:
             block = output(e)
@@ -106,7 +120,7 @@ class Assembly:
             i, j = (np.array(x, dtype=np.int64) for x in block.sparsity().get_triplet())
             entries = ca.vertcat(*block.nonzeros())
             values.append(ca.vec(self._apply(e, entries, False, weights)))
-            places.append((e.index[j] * rows + index(e)[i]).ravel(order="F"))
+            places.append((e.index[j] * rows + over.of(e)[i]).ravel(order="F"))
         if not places:
             return self.kind(rows, n)
         keys, where = np.unique(np.concatenate(places), return_inverse=True)
@@ -114,13 +128,13 @@ class Assembly:
         nonzeros = ca.mtimes(_scatter(where, len(keys)), ca.vertcat(*values))
         return self.kind(pattern, nonzeros)
 
-    def _apply(self, element: Element, output: Any, reduce: bool, weights: Any = ()) -> Any:
+    def _apply(self, element: Element, output: Any, reduce: bool, weights: Sequence[Weight] = ()):
         """Apply an element to all its rows; sum over the rows, or line their results up."""
         t, q, v, u, p = self.arguments
         inputs = [*element.arguments, *(getattr(element, name) for name, _, _ in weights)]
         f = ca.Function("element", inputs, [output])
         shared = [_gather(x, element.index) for x in (q, v)]
-        more = [_gather(x, index(element)) for _, x, index in weights]
+        more = [_gather(x, over.of(element)) for _, x, over in weights]
         arguments = (t, *shared, u, p, ca.DM(element.data), *more)
         if element.rows == 1:
             return f(*arguments)

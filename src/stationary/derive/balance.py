@@ -13,6 +13,7 @@ from typing import Any
 
 import casadi as ca
 
+from stationary.derive.assembly import GAPS, ROWS
 from stationary.derive.elements import Element
 from stationary.derive.graph import Graph
 
@@ -23,15 +24,15 @@ class Balance:
 
     graph: Graph
 
-    @cached_property
+    @property
     def rows(self) -> int:
         """Number of constraint rows."""
         return self.graph.layout.multipliers
 
-    @cached_property
+    @property
     def gaps(self) -> int:
         """Number of contacts."""
-        return sum(r.places.size for r in self.graph.layout.gaps)
+        return self.graph.layout.contacts
 
     @cached_property
     def forces(self) -> ca.Function:
@@ -61,29 +62,26 @@ class Balance:
     def limits(self) -> ca.Function:
         """R and gap, and their gradients, rows of contacts last."""
         whole = self.graph.whole
-        R = whole.vector(lambda e: e.R, lambda e: e.row_index, self.rows)
-        A = whole.matrix(lambda e: _at_rest(e, e.A), lambda e: e.row_index, self.rows)
-        gap = whole.vector(lambda e: e.gap, lambda e: e.gap_index, self.gaps)
-        B = whole.matrix(lambda e: ca.jacobian(e.gap, e.z), lambda e: e.gap_index, self.gaps)
-        return self._function("limits", [ca.vertcat(R, gap), ca.vertcat(A, B)])
+        A = whole.matrix(lambda e: _at_rest(e, e.A), ROWS)
+        B = whole.matrix(lambda e: ca.jacobian(e.gap, e.z), GAPS)
+        return self._function("limits", [self._levels, ca.vertcat(A, B)])
 
     @cached_property
     def levels(self) -> ca.Function:
         """R and gap alone."""
+        return self._function("levels", [self._levels])
+
+    @property
+    def _levels(self) -> Any:
         whole = self.graph.whole
-        R = whole.vector(lambda e: e.R, lambda e: e.row_index, self.rows)
-        gap = whole.vector(lambda e: e.gap, lambda e: e.gap_index, self.gaps)
-        return self._function("levels", [ca.vertcat(R, gap)])
+        return ca.vertcat(whole.vector(lambda e: e.R, ROWS), whole.vector(lambda e: e.gap, GAPS))
 
     @cached_property
     def curvature(self) -> ca.Function:
         """Σ λ ∂²R/∂q² + Σ μ ∂²gap/∂q², with the multipliers as a fifth argument."""
         whole = self.graph.whole
         both = whole.kind.sym("lam", self.rows + self.gaps)
-        weights = [
-            ("lam", both[: self.rows], lambda e: e.row_index),
-            ("mu", both[self.rows :], lambda e: e.gap_index),
-        ]
+        weights = [("lam", both[: self.rows], ROWS), ("mu", both[self.rows :], GAPS)]
         bend = whole.matrix(_bend, weights=weights)
         return self._function("curvature", [bend], [both])
 

@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 import scipy.sparse as sparse
 
-from stationary.derive.assembly import Assembly, Output
+from stationary.derive.assembly import ROWS, Assembly
 from stationary.derive.elements import Element
 from stationary.derive.elimination_order import saddle_order
 from stationary.errors import DerivationError
@@ -110,10 +110,10 @@ class Graph:
     @cached_property
     def constraints(self) -> ca.Function:
         """R, Ṙ, A, γ of R̈ = A a + γ and b of Ṙ = A v + b; R is zero for Pfaffian rows."""
-        count = self.layout.multipliers
-        A = self.whole.matrix(lambda e: e.A, lambda e: e.row_index, count)
-        R, Rdot = self._rows(lambda e: e.R), self._rows(lambda e: e.Rdot)
-        gamma, drive = self._rows(lambda e: e.gamma), self._rows(lambda e: e.drive)
+        whole = self.whole
+        A = whole.matrix(lambda e: e.A, ROWS)
+        R, Rdot = whole.vector(lambda e: e.R, ROWS), whole.vector(lambda e: e.Rdot, ROWS)
+        gamma, drive = whole.vector(lambda e: e.gamma, ROWS), whole.vector(lambda e: e.drive, ROWS)
         return self._function("constraints", [R, Rdot, A, gamma, drive])
 
     @cached_property
@@ -277,9 +277,6 @@ class Graph:
 
     def _function(self, name: str, outputs: list[Any]) -> ca.Function:
         return self.whole.function(name, self.whole.arguments, outputs)
-
-    def _rows(self, output: Output) -> Any:
-        return self.whole.vector(output, lambda e: e.row_index, self.layout.multipliers)
 
     # -- what can be known before any number ------------------------------------------------------
 

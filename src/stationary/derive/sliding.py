@@ -14,6 +14,7 @@ from typing import Any
 
 import casadi as ca
 
+from stationary.derive.assembly import GAPS, ROWS, SLIPS
 from stationary.derive.elements import Element
 from stationary.derive.graph import Graph
 
@@ -40,15 +41,15 @@ class Sliding:
     graph: Graph
     factors: Factors = Factors()
 
-    @cached_property
+    @property
     def rates(self) -> int:
         """Number of rates against which friction acts."""
-        return sum(r.places.size for r in self.graph.layout.slips)
+        return self.graph.layout.rates
 
-    @cached_property
+    @property
     def gaps(self) -> int:
         """Number of contacts."""
-        return sum(r.places.size for r in self.graph.layout.gaps)
+        return self.graph.layout.contacts
 
     @cached_property
     def supplies(self) -> tuple[str, ...]:
@@ -61,15 +62,14 @@ class Sliding:
     @cached_property
     def slips(self) -> ca.Function:
         """What friction acts along, its rate c by itself, B, and sizes and powers of the forces."""
-        index, n = _slip_index, self.rates
         whole = self.graph.whole
         slips = [
-            whole.vector(lambda e: e.slip, index, n),
-            whole.vector(lambda e: ca.jacobian(e.slip, e.t), index, n),
-            whole.matrix(lambda e: ca.jacobian(e.slip, e.z), index, n),
+            whole.vector(lambda e: e.slip, SLIPS),
+            whole.vector(lambda e: ca.jacobian(e.slip, e.t), SLIPS),
+            whole.matrix(lambda e: ca.jacobian(e.slip, e.z), SLIPS),
         ]
-        size = whole.vector(lambda e: e.slip_size, index, n)
-        power = whole.vector(lambda e: e.slip_power, index, n)
+        size = whole.vector(lambda e: e.slip_size, SLIPS)
+        power = whole.vector(lambda e: e.slip_power, SLIPS)
         slips = [_times(self.factors.slips, x) for x in slips]
         return self._function("slips", [*slips, self._limits(size, power), power])
 
@@ -82,13 +82,12 @@ class Sliding:
     @cached_property
     def holds(self) -> ca.Function:
         """R, b and A of A v + b = 0; then gap, its rate by itself and G of G v + g ≥ 0."""
-        whole, rows = self.graph.whole, self.graph.layout.multipliers
-        R = whole.vector(lambda e: e.R, _row_index, rows)
-        drive = whole.vector(lambda e: e.drive, _row_index, rows)
-        A = whole.matrix(lambda e: e.A, _row_index, rows)
-        gap = whole.vector(lambda e: e.gap, _gap_index, self.gaps)
-        moved = whole.vector(lambda e: ca.jacobian(e.gap, e.t), _gap_index, self.gaps)
-        G = whole.matrix(lambda e: ca.jacobian(e.gap, e.z), _gap_index, self.gaps)
+        whole = self.graph.whole
+        R, drive = whole.vector(lambda e: e.R, ROWS), whole.vector(lambda e: e.drive, ROWS)
+        A = whole.matrix(lambda e: e.A, ROWS)
+        gap = whole.vector(lambda e: e.gap, GAPS)
+        moved = whole.vector(lambda e: ca.jacobian(e.gap, e.t), GAPS)
+        G = whole.matrix(lambda e: ca.jacobian(e.gap, e.z), GAPS)
         held = [_times(self.factors.rows, x) for x in (R, drive, A)]
         gaps = [_times(self.factors.gaps, x) for x in (gap, moved, G)]
         return self._function("holds", [*held, *gaps])
@@ -166,9 +165,9 @@ class Sliding:
         both = whole.kind.sym("y", self.rates + rows + self.gaps)
         factors = self.factors
         weights = [
-            ("y", _times(factors.slips, both[: self.rates]), _slip_index),
-            ("lam", _times(factors.rows, both[self.rates : self.rates + rows]), _row_index),
-            ("mu", _times(factors.gaps, both[self.rates + rows :]), _gap_index),
+            ("y", _times(factors.slips, both[: self.rates]), SLIPS),
+            ("lam", _times(factors.rows, both[self.rates : self.rates + rows]), ROWS),
+            ("mu", _times(factors.gaps, both[self.rates + rows :]), GAPS),
         ]
         bend = whole.matrix(_bend, weights=weights)
         return self._function("curvature", [bend], more=[both])
@@ -177,8 +176,8 @@ class Sliding:
     def grip(self) -> ca.Function:
         """The slope in q of the sizes of friction and drag."""
         whole = self.graph.whole
-        slope = whole.matrix(lambda e: ca.jacobian(e.slip_size, e.z), _slip_index, self.rates)
-        power = whole.vector(lambda e: e.slip_power, _slip_index, self.rates)
+        slope = whole.matrix(lambda e: ca.jacobian(e.slip_size, e.z), SLIPS)
+        power = whole.vector(lambda e: e.slip_power, SLIPS)
         return self._function("grip", [self._limits(slope, power)])
 
     def _function(self, name: str, outputs: list[Any], moving: bool = False, more: Any = ()):
@@ -199,18 +198,6 @@ def _times(exponents: Iterable[int], rows: Any) -> Any:
     """Return rows times powers of two."""
     powers = _powers(exponents)
     return rows if powers is None else ca.diag(powers) @ rows
-
-
-def _slip_index(element: Element) -> Any:
-    return element.slip_index
-
-
-def _row_index(element: Element) -> Any:
-    return element.row_index
-
-
-def _gap_index(element: Element) -> Any:
-    return element.gap_index
 
 
 def _force(element: Element) -> Any:

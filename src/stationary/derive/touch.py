@@ -12,7 +12,7 @@ from typing import Any
 
 import casadi as ca
 
-from stationary.derive.elements import Element
+from stationary.derive.assembly import GAPS, SLIPS
 from stationary.derive.graph import Graph
 from stationary.model.terms import Contact, Drag
 
@@ -58,10 +58,10 @@ class Touch:
         """Which of all rates dry friction acts against."""
         return [k for rub in self.rubs for k in rub.rates]
 
-    @cached_property
+    @property
     def gaps(self) -> int:
         """Number of contacts."""
-        return sum(r.places.size for r in self.graph.layout.gaps)
+        return self.graph.layout.contacts
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -72,8 +72,7 @@ class Touch:
     def arguments(self) -> list[Any]:
         """Symbols t, q, v, u, p and the senses of all rates."""
         whole = self.graph.whole
-        slips = sum(r.places.size for r in self.graph.layout.slips)
-        return [*whole.arguments, whole.kind.sym("sense", slips)]
+        return [*whole.arguments, whole.kind.sym("sense", self.graph.layout.rates)]
 
     @cached_property
     def rows(self) -> ca.Function:
@@ -82,16 +81,15 @@ class Touch:
         valuė = slope·v + drive and value̎ = slope·a + γ.
         """
         whole = self.graph.whole
-        slips = self.arguments[-1].numel()
         kinds = []
-        for of, index, count in (("gap", _gap_index, self.gaps), ("slip", _slip_index, slips)):
+        for of, over in (("gap", GAPS), ("slip", SLIPS)):
             kinds.append(
                 [
-                    whole.vector(lambda e: getattr(e, of), index, count),
-                    whole.vector(lambda e: e.rate(getattr(e, of)), index, count),
-                    whole.vector(lambda e: e.rate(e.rate(getattr(e, of))), index, count),
-                    whole.matrix(lambda e: ca.jacobian(getattr(e, of), e.z), index, count),
-                    whole.vector(lambda e: ca.jacobian(getattr(e, of), e.t), index, count),
+                    whole.vector(lambda e: getattr(e, of), over),
+                    whole.vector(lambda e: e.rate(getattr(e, of)), over),
+                    whole.vector(lambda e: e.rate(e.rate(getattr(e, of))), over),
+                    whole.matrix(lambda e: ca.jacobian(getattr(e, of), e.z), over),
+                    whole.vector(lambda e: ca.jacobian(getattr(e, of), e.t), over),
                 ]
             )
         both = [ca.vertcat(gap, slip[self.dry, :]) for gap, slip in zip(*kinds)]
@@ -101,21 +99,12 @@ class Touch:
     def limits(self) -> ca.Function:
         """Limits or coefficients of friction in motion, now and at rest, and restitutions."""
         whole, sense = self.graph.whole, self.arguments[-1]
-        weights = [("sense", sense, _slip_index)]
-        slips, dry = sense.numel(), self.dry
-        moving = whole.vector(lambda e: e.slip_moving, _slip_index, slips, weights)[dry, :]
-        rest = whole.vector(lambda e: e.slip_rest, _slip_index, slips)[dry, :]
-        now = whole.vector(lambda e: e.slip_size, _slip_index, slips)[dry, :]
-        back = whole.vector(lambda e: e.restitution, _gap_index, self.gaps)
-        return self._function("limits", [moving, now, rest, back])
+        moving = whole.vector(lambda e: e.slip_moving, SLIPS, [("sense", sense, SLIPS)])
+        rest = whole.vector(lambda e: e.slip_rest, SLIPS)
+        now = whole.vector(lambda e: e.slip_size, SLIPS)
+        back = whole.vector(lambda e: e.restitution, GAPS)
+        dry = [x[self.dry, :] for x in (moving, now, rest)]
+        return self._function("limits", [*dry, back])
 
     def _function(self, name: str, outputs: list[Any]) -> ca.Function:
         return self.graph.whole.function(name, self.arguments, outputs)
-
-
-def _gap_index(element: Element) -> Any:
-    return element.gap_index
-
-
-def _slip_index(element: Element) -> Any:
-    return element.slip_index

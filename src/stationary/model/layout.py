@@ -213,6 +213,16 @@ class Layout:
         return sum(r.places.size for r in self.rows)
 
     @cached_property
+    def contacts(self) -> int:
+        """Number of contacts."""
+        return sum(r.places.size for r in self.gaps)
+
+    @cached_property
+    def rates(self) -> int:
+        """Number of rates against which friction acts."""
+        return sum(r.places.size for r in self.slips)
+
+    @cached_property
     def stated(self) -> np.ndarray:
         """The rows of A that were stated, without those that orientations hold themselves by."""
         return np.concatenate(

@@ -96,7 +96,7 @@ class Slide(AbstractMotion):
     def lam(self) -> Multipliers:
         """Multipliers of constraints, then of contacts, shape (times, rows)."""
         layout = self.kernel.layout
-        first = 3 + sum(r.places.size for r in layout.slips)
+        first = 3 + layout.rates
         return Multipliers.of(self.more[:, first:], layout)
 
     @found_once

@@ -114,7 +114,7 @@ def _(rest: Equilibrium, *, start: np.ndarray | None = None) -> list[Finding]:
 def _(step: Step) -> list[Finding]:
     if step.status not in ("moves", "sticks"):
         return []
-    y = np.zeros(sum(r.places.size for r in step.graph.layout.slips))
+    y = np.zeros(step.graph.layout.rates)
     for rows in step.graph.layout.slips:
         y[rows.places] = -np.asarray(step.forces[rows.name])
     lam = step.lam.every
@@ -162,7 +162,7 @@ def _(motion: Touched) -> list[Finding]:
 def _(slide: Slide, *, ended: Reason | None = None, between: Sequence[float] = ()) -> list[Finding]:
     # Velocities are those of instants, unless they are means of increments: these end `between` the
     # times that are told, too.
-    n, count = slide.kernel.size, sum(r.places.size for r in slide.kernel.layout.slips)
+    n, count = slide.kernel.size, slide.kernel.layout.rates
     t, table = slide.t, np.hstack([slide.y, slide.more])
     if len(between) and slide.dense is not None:
         t, table = np.append(t, between), np.vstack([table, slide.dense(np.asarray(between))])
@@ -204,7 +204,7 @@ def _(limit: LimitLoad, *, at: Callable[[float], Place]) -> list[Finding]:
         if not np.isfinite(end.factor):
             continue
         (t, q, u), params = at(end.factor)
-        y = np.zeros(sum(r.places.size for r in limit.graph.layout.slips))
+        y = np.zeros(limit.graph.layout.rates)
         for rows in limit.graph.layout.slips:
             y[rows.places] = -np.asarray(end.forces[rows.name])
         zero, lam = np.zeros_like(q), end.lam.every

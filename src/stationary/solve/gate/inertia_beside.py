@@ -27,7 +27,7 @@ def inertia_beside(
 ) -> Iterator[Finding]:
     """Measure every step, both velocities, their difference, and where it reaches the level."""
     graph, beside = graph_of(limit.system), limit.beside
-    count = sum(r.places.size for r in graph.layout.slips)
+    count = graph.layout.rates
     rows, u = graph.layout.multipliers, np.zeros(0)
     lengths, largest = np.ptp(beside.q, axis=0), 0.0
     steps = np.diff(beside.t)
