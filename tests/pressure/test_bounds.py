@@ -6,11 +6,12 @@ from scipy.optimize import linprog
 
 import stationary as st
 from stationary.result.least_power import motions
+from stationary.solve.pressure.bounds.proven import covered
 from stationary.solve.pressure.bounds.vote import verdict, votes_of
 from stationary.solve.pressure.duals.lowest import lowest
-from stationary.solve.pressure.programs.cover import covered
+from stationary.solve.pressure.envelope import fields
 from stationary.solve.pressure.programs.lines import Pencil
-from stationary.solve.pressure.programs.programs import Programs, fields
+from stationary.solve.pressure.programs.programs import Programs
 from stationary.solve.pressure.programs.single import EXACT, Single
 from stationary.solve.pressure.pushed import Scene
 from stationary.solve.pressure.support import Rest

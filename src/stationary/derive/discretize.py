@@ -10,12 +10,17 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stationary.derive.mesh import array_of, basis_of, breaks_of, interpolations, mesh_of, shapes_of
-from stationary.derive.quadrature import (
+from stationary.derive.mesh import (
+    array_of,
+    basis_of,
+    breaks_of,
     gauss,
     gauss_points,
     integrated,
+    interpolations,
+    mesh_of,
     ritz_points,
+    shapes_of,
     squares,
 )
 from stationary.errors import StatementError, spelled

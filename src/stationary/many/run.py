@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from stationary.errors import DidNotConverge, StatementError, say, spelled
 from stationary.many import crew
-from stationary.many.checked_once import refuse_shared
 from stationary.many.chunk import Chunk, Interrupted, one, stacked
 from stationary.many.design import as_design
 from stationary.many.engines import compiled, cuda, fastest, why_alone
 from stationary.many.fixed_steps import RK4
-from stationary.many.keep import as_keeps, refuse_unknown
+from stationary.many.keep import Values, as_keeps, refuse_unknown
 from stationary.many.partial_runs import Gathering
 from stationary.many.question import Question, as_question, as_verb, names_of
+from stationary.many.reduce import require_inside
 from stationary.many.runs import Runs
 from stationary.many.store import Store, as_path, created, opened, require_storable
 from stationary.model.system import System, require
-from stationary.solve.progress import Progress
+from stationary.solve.arguments import times
+from stationary.solve.progress import Begun, Progress, looking
 
 # Chunks that a sweep is cut into where several compute them; runs of one that are moved together,
 # at least, and runs of a chunk, at most.
@@ -288,3 +289,71 @@ def _refuse_failures(question: Question, chunk: Chunk, runs: Callable[[], Runs])
             status=str(status),
             solution=runs(),
         )
+
+
+# -- what all runs share ---------------------------------------------------------------------------
+
+# Runs, spread over all, that must be refused alike.
+_RUNS = 8
+
+# Arguments that a statement may need, and those without which another question is asked.
+_VALUES = frozenset({"params", "inputs"})
+_PLACES = frozenset({"start", "at", "within", "guess", "repair"}) | _VALUES
+
+
+def refuse_shared(question: Question) -> None:
+    """Raise what the verb itself says to what all runs share, if that is why it refuses them."""
+    _require_times(question)
+    if isinstance(question.given.get("method"), RK4):
+        # Known to engines of many motions alone.
+        return
+    last = len(question.design) - 1
+    said = None
+    for run in np.unique(np.linspace(0, last, _RUNS).astype(int)).tolist():
+        refusal = _refusal(question, question.arguments(run))
+        if refusal is None or said is not None and str(refusal) != str(said):
+            return
+        said = said or refusal
+    assert said is not None
+    shared = _refusal(question, question.given)
+    if shared is not None and str(shared) == str(said):
+        raise said
+    for name, fewer in _fewer(question):
+        without = _refusal(question, fewer)
+        if without is None:
+            raise said
+        missing = name in _PLACES or isinstance(without, TypeError)
+        if not missing and str(without) != str(said):
+            raise said
+
+
+def _require_times(question: Question) -> None:
+    """Refuse values that are kept at times which no run comes to."""
+    values = [keep for keep in question.keeps.values() if isinstance(keep, Values)]
+    if values and question.verb in ("simulate", "quasistatics") and "span" in question.given:
+        for keep in values:
+            require_inside(keep, *times(question.given["span"]))
+
+
+def _fewer(question: Question) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the arguments of the first run without one that is shared, and which that is."""
+    first = question.arguments(0)
+    for name, value in question.given.items():
+        if name in _VALUES and isinstance(value, Mapping):
+            for key in value:
+                own = {k: v for k, v in value.items() if k is not key}
+                yield name, question.with_given(question.given | {name: own}).arguments(0)
+        elif name not in _VALUES:
+            yield name, {key: value for key, value in first.items() if key != name}
+
+
+def _refusal(question: Question, arguments: dict[str, Any]) -> Exception | None:
+    """Return the error with which the verb refuses arguments, if it does."""
+    try:
+        with looking():
+            question.ask(question.system, **arguments)
+    except (Begun, DidNotConverge):
+        return None
+    except Exception as error:
+        return error
+    return None

@@ -15,11 +15,16 @@ def field(twist: np.ndarray, points: np.ndarray) -> np.ndarray:
     return velocities
 
 
-def across(way: np.ndarray) -> np.ndarray:
-    """Return vectors turned by a right angle."""
-    turned = np.empty(way.shape)
-    turned[..., 0], turned[..., 1] = -way[..., 1], way[..., 0]
-    return turned
+def fields(twists: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Return velocities (B, K, 2) of points (K, 2) or (B, K, 2) under motions (B, 3)."""
+    u, v, turn = np.moveaxis(twists, -1, 0)[..., None]
+    return np.stack([u - turn * points[..., 1], v + turn * points[..., 0]], -1)
+
+
+def centres(twists: np.ndarray) -> np.ndarray:
+    """Return the points at rest, infinitely far for a translation."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.stack([-twists[:, 1], twists[:, 0]], axis=1) / twists[:, 2:]
 
 
 def centre_of(twist: np.ndarray) -> np.ndarray | None:
@@ -29,38 +34,37 @@ def centre_of(twist: np.ndarray) -> np.ndarray | None:
     return np.array([-twist[1], twist[0]]) / twist[2]
 
 
-def descended(rest: Rest, twist, witness, affine, edges, along, steps):
-    """Go down along the border from points of it, by Newton's method, on both edges."""
-    if rest.pieces > 1:
-        # A corner belongs to two edges.
-        corner = along == 0.0
-        before = (edges[corner] - 1) % rest.pieces
-        edges = np.concatenate([edges, before])
-        along = np.concatenate([along, np.ones(len(before))])
-        steps = np.concatenate([steps, rest.steps[np.searchsorted(rest.grid[0], before)]])
-    for _ in range(3):
-        slope, bend = slopes(rest, twist, witness, affine, edges, along)
+def descended(rest: Rest, twists, witness, affine, edges, along, far, steps):
+    """Go down along the border from places of it, no further than `far`, by Newton's method."""
+    for _ in range(steps):
+        slope, bend = slopes(rest, twists, witness, affine, edges, along)
         with np.errstate(divide="ignore", invalid="ignore"):
-            step = np.where(bend > 0, -slope / bend, -np.sign(slope) * steps)
-        along = rest.moved(edges, along + np.clip(step, -steps, steps))
-    return edges, along
+            step = np.where(bend > 0, -slope / bend, -np.sign(slope) * far)
+        along = rest.moved(edges, along + np.clip(step, -far, far))
+    return along
 
 
-def slopes(rest: Rest, twist, witness, affine, edges, along):
-    """Return two derivatives of witness·v̂ − λ·x along the border."""
-    x, dx, ddx = rest.at(edges, along)
-    v, w = field(twist, x), field(witness, x)
-    size = np.maximum(np.hypot(v[:, 0], v[:, 1]), 1e-300)[:, None]
+def slopes(rest: Rest, twists, witness, affine, edges, along):
+    """Return two derivatives of witness·v̂ − λ·x along the border, for one motion or for many."""
+    x, dx, ddx = (k.reshape(*edges.shape, 2) for k in rest.at(edges.ravel(), along.ravel()))
+    v, w = fields(twists, x), fields(witness, x)
+    size = np.maximum(np.sqrt((v**2).sum(axis=-1)), 1e-300)[..., None]
     e = v / size
-    a, aa = twist[2] * across(dx), twist[2] * across(ddx)
-    p = (e * a).sum(axis=1, keepdims=True)
+    turn, swing = twists[..., 2, None, None], witness[..., 2, None, None]
+    a, aa = turn * _across(dx), turn * _across(ddx)
+    p = (e * a).sum(axis=-1, keepdims=True)
     de = (a - e * p) / size
-    dde = (aa - e * (e * aa).sum(axis=1, keepdims=True) - 2 * p * de
-           - e * (de * a).sum(axis=1, keepdims=True)) / size  # fmt: skip
-    b, bb = witness[2] * across(dx), witness[2] * across(ddx)
-    slope = (b * e + w * de).sum(axis=1) - dx @ affine[1:]
-    bend = (bb * e + 2 * b * de + w * dde).sum(axis=1) - ddx @ affine[1:]
+    dde = (aa - e * (e * aa).sum(axis=-1, keepdims=True) - 2 * p * de
+           - e * (de * a).sum(axis=-1, keepdims=True)) / size  # fmt: skip
+    b, bb = swing * _across(dx), swing * _across(ddx)
+    plain = affine[..., None, 1:]
+    slope = (b * e + w * de - dx * plain).sum(axis=-1)
+    bend = (bb * e + 2 * b * de + w * dde - ddx * plain).sum(axis=-1)
     return slope, bend
+
+
+def _across(way: np.ndarray) -> np.ndarray:
+    return np.stack([-way[..., 1], way[..., 0]], axis=-1)
 
 
 def lowest_on(rest: Rest, twist, witness, affine):
@@ -86,9 +90,15 @@ def lowest_on(rest: Rest, twist, witness, affine):
         chosen = np.unique(
             np.append(order[:8], order[np.unique(edges[order], return_index=True)[1]])
         )
-        edges, along = descended(
-            rest, twist, witness, -affine, edges[chosen], along[chosen], steps[chosen]
-        )
+        edges, along, steps = edges[chosen], along[chosen], steps[chosen]
+        if rest.pieces > 1:
+            # A corner belongs to two edges.
+            corner = along == 0.0
+            before = (edges[corner] - 1) % rest.pieces
+            edges = np.concatenate([edges, before])
+            along = np.concatenate([along, np.ones(len(before))])
+            steps = np.concatenate([steps, rest.steps[np.searchsorted(rest.grid[0], before)]])
+        along = descended(rest, twist, witness, -affine, edges, along, steps, 3)
         values = value(rest.at(edges, along)[0])
     k = int(values.argmin())
     lowest, corner = float(values[k]), rest.feet or along[k] in (0.0, 1.0)

@@ -56,6 +56,12 @@ class Mode:
         (a, p), (b, q), (c, r) = self.free.tolist()
         return np.array([b * r - c * q, c * p - a * r, a * q - b * p])
 
+    @cached_property
+    def lever(self) -> float:
+        """How far the push passes by the centre, in sizes of the part."""
+        assert self.force is not None
+        return abs(float(self.force[2])) / float(np.hypot(self.force[0], self.force[1]))
+
     def balance(self, way: np.ndarray, twist: np.ndarray) -> np.ndarray:
         """Return the virtual motion along `way` on which the force of the finger does no work."""
         if self.force is None:

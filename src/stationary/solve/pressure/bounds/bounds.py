@@ -17,11 +17,10 @@ from stationary.solve.arguments import quiet
 from stationary.solve.gate.claims import passed
 from stationary.solve.pressure.bounds.interval import extremes
 from stationary.solve.pressure.bounds.locus import locus_of
-from stationary.solve.pressure.bounds.over_time import advance_of
 from stationary.solve.pressure.bounds.power import power_ends
 from stationary.solve.pressure.bounds.proven import proven, proven_power, require_share
-from stationary.solve.pressure.bounds.reach import band_of
 from stationary.solve.pressure.bounds.vote import ROUGH_VOTE, verdict, votes_of
+from stationary.solve.pressure.bounds.whole_push import advance_of, band_of
 from stationary.solve.pressure.duals.certificate import certified
 from stationary.solve.pressure.extremes.polish import Summit, joined
 from stationary.solve.pressure.pushed import Scene

@@ -21,10 +21,9 @@ import numpy as np
 
 from stationary.result.least_power import motions
 from stationary.solve.linear import ways_across
-from stationary.solve.pressure.envelope import field
+from stationary.solve.pressure.envelope import field, fields
 from stationary.solve.pressure.extremes.climb import even
 from stationary.solve.pressure.extremes.polish import Summit
-from stationary.solve.pressure.programs.programs import fields
 from stationary.solve.pressure.region import Mode, spread_motion
 from stationary.solve.pressure.support import Rest
 

@@ -31,10 +31,10 @@ from stationary.solve.pressure.bounds.finger import (
 )
 from stationary.solve.pressure.duals.certificate import in_balance
 from stationary.solve.pressure.duals.lowest import at_rest, lowest
-from stationary.solve.pressure.envelope import centre_of, field
+from stationary.solve.pressure.envelope import centre_of, centres, field
 from stationary.solve.pressure.extremes.polish import Summit, joined, placed
 from stationary.solve.pressure.extremes.vertices import EVERY, vertices
-from stationary.solve.pressure.programs.programs import Programs, centres
+from stationary.solve.pressure.programs.programs import Programs
 from stationary.solve.pressure.programs.single import EXACT, Single
 from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.support import WEIGHT, Rest

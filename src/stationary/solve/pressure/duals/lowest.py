@@ -11,16 +11,12 @@ value is at ends of pieces, or between two tangents of a convex one.
 
 from __future__ import annotations
 
-from math import hypot, inf, nan, sqrt
+from math import hypot
 
 import numpy as np
 
-from stationary.solve.pressure.duals.circle import lowest_around
 from stationary.solve.pressure.envelope import centre_of
 from stationary.solve.pressure.support import Rest
-
-# Up to so many edges are looked at one by one.
-_FEW = 24
 
 
 def lowest_over(
@@ -34,8 +30,6 @@ def lowest_over(
     size = max(float(np.abs(affine).max()), float(np.abs(witness).max()), 1e-300)
     if rest.radius:
         least = lowest_around(rest, twist, witness, -affine, 1e-10 * size)
-    elif rest.pieces and len(rest.sides) <= _FEW:
-        least = _on_few(rest, twist.tolist(), witness.tolist(), (-affine).tolist())
     else:
         least = float(lowest(rest, twist[None], witness[None], -affine[None]).min())
     # Along a ray from the centre of rotation f is affine: inside it is least at its ends.
@@ -44,54 +38,6 @@ def lowest_over(
         least = min(least, float(at_rest(q[None], witness[None], -affine[None])[0]))
     rest.lows[key] = least
     return least
-
-
-def _on_few(rest: Rest, twist: list[float], witness: list[float], affine: list[float]) -> float:
-    """Return the same as `_on_edges` for one motion: numbers are quicker than short arrays."""
-    (t, s, turn), (p, r, swing), (l0, lx, ly) = twist, witness, affine
-    scale = max(map(abs, witness)) + max(map(abs, affine))
-    lowest_ = inf
-    for long, tx, ty, x, y in rest.sides:
-        u, v, a, b = t - turn * y, s + turn * x, p - swing * y, r + swing * x
-        D, first = u * tx + v * ty, v * tx - u * ty
-        w_along, w_across = a * tx + b * ty, b * tx - a * ty
-        plain, rise = -l0 - lx * x - ly * y, -(lx * tx + ly * ty)
-        last = first + turn * long
-        ends = hypot(D, first), hypot(D, last)
-        if abs(turn) * long <= 1e-7 * min(ends):
-            one = plain + (w_along * D + w_across * first) / max(ends[0], 1e-300)
-            two = (w_along * D + (w_across + swing * long) * last) / max(ends[1], 1e-300)
-            two += plain + rise * long
-            lowest_ = min(lowest_, min(one, two) - 1e-13 * scale)
-            continue
-        B, G, square = rise / turn, swing / turn, D * D
-        A, E, C = plain - B * first, w_across - G * first, w_along * D - G * square
-        low, high = min(first, last), max(first, last)
-        one, two, three = (G * square - C) * square, -3 * E * square, G * square + 2 * C
-        bend = sqrt(max(two * two - 4 * one * three, 0.0))
-        stable = -0.5 * (two - bend if two < 0 else two + bend)
-        places = [low, high]
-        for above, below in ((stable, three), (one, stable)):
-            if below and low < above / below < high:
-                places.append(above / below)
-        places.sort()
-        least, before = inf, (inf, 0.0, 0.0)
-        for c in places:
-            rho = max(hypot(D, c), 1e-300)
-            value = A + B * c + G * rho + (C + E * c) / rho
-            cube = rho * rho * rho
-            slope = B + G * c / rho + (E * square - C * c) / cube if cube else nan
-            if before[1] < 0 < slope and c > before[2]:
-                terms = tuple(np.array([k]) for k in (A, B, G, C, E, D))
-                least = min(least, float(_between(np.array([before[2]]), np.array([c]), terms)[0]))
-            least, before = min(least, value), (value, slope, c)
-        size = max(ends) + 1e-300
-        if abs(D) <= 1e-13 * size and low <= 0 <= high:
-            # A point at rest within the edge itself.
-            least = min(least, A - abs(E))
-        rounds = abs(A) + (abs(B) + abs(G)) * size + abs(E) + abs(w_along)
-        lowest_ = min(lowest_, least - 4e-16 * rounds)
-    return lowest_
 
 
 def lowest(
@@ -214,3 +160,82 @@ def _between(low, high, terms) -> np.ndarray:
             new = at - slope / bend
         at = np.where((new > low) & (new < high), new, (low + high) / 2)
     return bound
+
+
+# -- on a circle -----------------------------------------------------------------------------------
+
+_ARCS = 96
+_ROUNDS = 14
+# Into how many an arc is divided: what a parabola misses falls with the third power of its length.
+_PARTS = 8
+_MANY = 4096
+
+
+def lowest_around(
+    rest: Rest, twist: np.ndarray, witness: np.ndarray, affine: np.ndarray, close: float
+) -> float:  # fmt: skip
+    """Return a lower bound of witness·v̂ − λ0 − λ·x on a circle, to within about `close`.
+
+    Along a circle of radius r a point moves with v, all of whose derivatives have the size |ω| r.
+    With κ = |ω| r / |v| at the slowest point of an arc, v̂ changes by at most κ, κ + 2κ² and
+    κ + 6κ² + 6κ³ in its first three derivatives, so that a parabola and what the third derivative
+    may take from it bound f from below; arcs on which that says too little are divided.
+    """
+    middle = (np.arange(_ARCS) + 0.5) * (2 * np.pi / _ARCS)
+    half = np.pi / _ARCS
+    kept, known = np.inf, np.inf
+    between = (np.arange(_PARTS) * 2 + 1 - _PARTS).astype(float)
+    for _ in range(_ROUNDS):
+        bound, value = _on_arcs(rest, twist, witness, affine, middle, half)
+        known = min(known, float(value.min()))
+        open_ = bound < known - close
+        kept = min(kept, float(bound[~open_].min(initial=np.inf)))
+        if not open_.any() or half < 1e-15 or _PARTS * np.count_nonzero(open_) > _MANY:
+            return min(kept, float(bound[open_].min(initial=np.inf)))
+        half /= _PARTS
+        middle = (middle[open_, None] + half * between).ravel()
+    bound, _ = _on_arcs(rest, twist, witness, affine, middle, half)
+    return min(kept, float(bound.min(initial=np.inf)))
+
+
+def _on_arcs(rest, twist, witness, affine, middle, half) -> tuple[np.ndarray, np.ndarray]:
+    """Return lower bounds on arcs, and values at their middles."""
+    r, (mx, my) = rest.radius, rest.middle
+    (tx, ty, turn), (wx, wy, swing) = twist.tolist(), witness.tolist()
+    l0, lx, ly = affine.tolist()
+    out, up = r * np.cos(middle), r * np.sin(middle)
+    x, y = out + mx, up + my
+    u, v = tx - turn * y, ty + turn * x
+    a, b = wx - swing * y, wy + swing * x
+    speed = np.sqrt(u * u + v * v)
+    fast = np.maximum(speed, 1e-300)
+    u, v = u / fast, v / fast
+    # Of the way (−up, out) along the circle what is along the motion, and across.
+    p, q = out * v - up * u, -up * v - out * u
+    # The direction of motion turns by θ: θ' and θ''.
+    bent = turn * p / fast
+    twice = (turn / fast - 2 * turn * bent / fast) * q
+    along, across = a * u + b * v, b * u - a * v
+    plain, aside = lx * out + ly * up, lx * up - ly * out
+    level = -(l0 + lx * mx + ly * my) - plain
+    value = along + level
+    slope = swing * q + bent * across + aside
+    bend = (2 * bent - 1) * (swing * p) + twice * across - bent * bent * along + plain
+    far, steep = hypot(mx, my), hypot(lx, ly)
+    size = hypot(wx, wy) + abs(swing) * (r + far)
+    slow = speed - abs(turn) * r * half
+    k = abs(turn) * r / np.where(slow > 0, slow, 1.0)
+    square = 6 * k * (1 + k)
+    third = abs(swing) * r * (1 + square) + size * k * (1 + square) + steep * r
+    # The parabola is least at an end, or where it is flat between them.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        flat = np.where(
+            (bend > 0) & (np.abs(slope) < bend * half), -(slope**2) / (2 * bend), np.inf
+        )
+    ends = bend * (half * half / 2) - np.abs(slope) * half
+    parabola = value + np.minimum(flat, ends) - third * (half**3 / 6)
+    # Whatever the direction of friction: where a point of the arc may be at rest.
+    any_ = level - np.sqrt(a * a + b * b) - (abs(swing) + steep) * r * half
+    bound = np.where(slow > 0, np.maximum(parabola, any_), any_)
+    rounds = 8e-16 * (size + abs(l0) + steep)
+    return bound - rounds, value

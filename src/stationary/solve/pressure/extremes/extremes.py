@@ -12,7 +12,6 @@ from stationary.solve.linear import Rows
 from stationary.solve.pressure.duals.certificate import certified, in_balance
 from stationary.solve.pressure.envelope import field
 from stationary.solve.pressure.extremes.climb import Climb, End, even, even_load, moved
-from stationary.solve.pressure.extremes.pairs import last_pairs, pairs
 from stationary.solve.pressure.extremes.polish import (
     Atoms,
     Polisher,
@@ -22,7 +21,7 @@ from stationary.solve.pressure.extremes.polish import (
     placed,
 )
 from stationary.solve.pressure.extremes.stick import last_of
-from stationary.solve.pressure.extremes.vertices import driven, vertices
+from stationary.solve.pressure.extremes.vertices import driven, last_pairs, pairs, vertices
 from stationary.solve.pressure.programs.lines import Pencil, beyond, possible
 from stationary.solve.pressure.programs.programs import Programs, cap_of
 from stationary.solve.pressure.programs.single import EXACT, ROUGH, Answer, Single
@@ -157,13 +156,6 @@ class Extremes:
         if not self.plane:
             return np.inf
         return float((self.known.plain @ functional).max(initial=-np.inf))
-
-    @cached_property
-    def lever(self) -> float:
-        """How far the push passes by the centre, in sizes of the part."""
-        force = self.mode.force
-        assert force is not None
-        return abs(float(force[2])) / float(np.hypot(force[0], force[1]))
 
     def greatest(self, functional: np.ndarray, floor: float = -np.inf) -> Summit | None:
         """Return the motion with the greatest ``functional @ twist``, if there is one.
@@ -304,7 +296,7 @@ class Extremes:
             return None
         for pressures in (self.known.last_pairs, self.known.pairs):
             summit = self._from_pair(polisher, functional, inside, *pressures)
-            if summit is not None or self.lever > _CLOSE_BY:
+            if summit is not None or self.mode.lever > _CLOSE_BY:
                 return summit
         return None
 

@@ -18,7 +18,8 @@ from math import atan2, cos, pi, sin
 
 import numpy as np
 
-from stationary.solve.pressure.programs.programs import Answers, Programs, fields
+from stationary.solve.pressure.envelope import fields
+from stationary.solve.pressure.programs.programs import Answers, Programs
 from stationary.solve.pressure.programs.refuted import Refuted
 from stationary.solve.pressure.programs.single import ROUGH, Answer, Single
 from stationary.solve.pressure.region import Mode

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from stationary.solve.linear import extent
+from stationary.solve.pressure.envelope import centres, descended, fields
 from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.support import REACH, WEIGHT, Rest
 
@@ -33,18 +34,6 @@ _PIVOTS = 60
 _BEYOND = 1e3
 # Columns beside one, in parts of how far apart they are.
 _ASIDE = np.array([-1.0, 0.0, 1.0, -0.2, 0.2])
-
-
-def fields(twists: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return velocities (B, K, 2) of points (K, 2) or (B, K, 2) under motions (B, 3)."""
-    t = twists[:, :, None]
-    return np.stack([t[:, 0] - t[:, 2] * points[..., 1], t[:, 1] + t[:, 2] * points[..., 0]], -1)
-
-
-def centres(twists: np.ndarray) -> np.ndarray:
-    """Return the points at rest, infinitely far for a translation."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.stack([-twists[:, 1], twists[:, 0]], axis=1) / twists[:, 2:]
 
 
 @dataclass(frozen=True)
@@ -67,8 +56,7 @@ def cap_of(mode: Mode) -> float:
     """Return what imbalance costs: the closer a push passes by the centre, the more it is worth."""
     if mode.force is None:
         return CAP
-    lever = abs(float(mode.force[2])) / float(np.hypot(mode.force[0], mode.force[1]))
-    return CAP * max(1.0, _FAR / max(lever, 1e-9))
+    return CAP * max(1.0, _FAR / max(mode.lever, 1e-9))
 
 
 class Programs:
@@ -223,14 +211,14 @@ class Programs:
             edges = np.where(answers.resting, 0, answers.edges)
             along = np.where(answers.resting, 0.0, answers.along)
             if not self.rest.feet:
-                lower = self.descended(
-                    twists, witness, answers.affine, *self._beside(answers, twists, witness)
-                )
+                below, begun = self._beside(answers, twists, witness)
+                lower = descended(self.rest, twists, witness, answers.affine, below, begun,
+                                  self.rest.spacing[below], 4)  # fmt: skip
                 aside = apart * np.repeat(_ASIDE[:3:2], count)
-                wide = np.tile(lower[0][:, :count], 2)
-                beside = np.tile(lower[1][:, :count], 2) + aside * self.rest.spacing[wide]
-                edges = np.hstack([edges, lower[0], wide])
-                along = np.hstack([along, lower[1], self.rest.moved(wide, beside)])
+                wide = np.tile(below[:, :count], 2)
+                beside = np.tile(lower[:, :count], 2) + aside * self.rest.spacing[wide]
+                edges = np.hstack([edges, below, wide])
+                along = np.hstack([along, lower, self.rest.moved(wide, beside)])
             # Columns of the last basis keep their places, or find them among the new ones.
             slot, was = np.arange(count), self.count + width
             now = self.count + edges.shape[1]
@@ -261,36 +249,6 @@ class Programs:
             edges = np.hstack([edges, np.where(corner, (edges - 1) % rest.pieces, edges)])
             along = np.hstack([along, np.where(corner, 1.0, along)])
         return edges, along
-
-    def descended(self, twists, witness, affine, edges, along, steps=4):
-        """Go down along the border from places on it, by Newton's method."""
-        rest = self.rest
-        far = rest.spacing[edges]
-        for _ in range(steps):
-            slope, bend = self._slopes(twists, witness, affine, edges, along)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                step = np.where(bend > 0, -slope / bend, -np.sign(slope) * far)
-            along = rest.moved(edges, along + np.clip(step, -far, far))
-        return edges, along
-
-    def _slopes(self, twists, witness, affine, edges, along):
-        """Return two derivatives of witness·v̂ − λ·x along the border."""
-        shape = edges.shape
-        x, dx, ddx = (k.reshape(*shape, 2) for k in self.rest.at(edges.ravel(), along.ravel()))
-        v, w = fields(twists, x), fields(witness, x)
-        size = np.maximum(np.sqrt((v**2).sum(axis=2)), 1e-300)[..., None]
-        e = v / size
-        turn, swing = twists[:, 2, None, None], witness[:, 2, None, None]
-        a, aa = turn * _across(dx), turn * _across(ddx)
-        p = (e * a).sum(axis=2, keepdims=True)
-        de = (a - e * p) / size
-        dde = (aa - e * (e * aa).sum(axis=2, keepdims=True) - 2 * p * de
-               - e * (de * a).sum(axis=2, keepdims=True)) / size  # fmt: skip
-        b, bb = swing * _across(dx), swing * _across(ddx)
-        plain = affine[:, None, 1:]
-        slope = (b * e + w * de - dx * plain).sum(axis=2)
-        bend = (bb * e + 2 * b * de + w * dde - ddx * plain).sum(axis=2)
-        return slope, bend
 
     def _solved(self, A: np.ndarray, cost: np.ndarray, near: np.ndarray | None):
         size, rows, _ = A.shape
@@ -351,10 +309,6 @@ class Programs:
         inverse[:, -1, :-1] = -sign[:, None] * balance
         inverse[:, -1, -1] = sign
         return basis, inverse, np.maximum(inverse[:, :, 0], 0.0)
-
-
-def _across(way: np.ndarray) -> np.ndarray:
-    return np.stack([-way[..., 1], way[..., 0]], axis=-1)
 
 
 def _inverses(square: np.ndarray, otherwise: np.ndarray | None = None) -> np.ndarray:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import nnls
 
-from stationary.solve.pressure.programs.programs import Programs, centres
+from stationary.solve.pressure.envelope import centres
+from stationary.solve.pressure.programs.programs import Programs
 from stationary.solve.pressure.support import WEIGHT
 
 # Directions of the force on what rests, and how often one is added where it is greatest.

@@ -19,10 +19,9 @@ from stationary.result.weighed import FittedPressure, Identifiable
 from stationary.solve.arguments import quiet
 from stationary.solve.gate.claims import passed
 from stationary.solve.inertia import require_system
-from stationary.solve.pressure.weighing.alike import looks_alike
 from stationary.solve.pressure.weighing.apart import beside
 from stationary.solve.pressure.weighing.measured import Measured
-from stationary.solve.pressure.weighing.mistaken import likely
+from stationary.solve.pressure.weighing.mistaken import likely, looks_alike
 from stationary.solve.pressure.weighing.next_push import next_push
 from stationary.solve.pressure.weighing.offset import aside, offset
 from stationary.solve.pressure.weighing.search import Fitted, Search
