@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from stationary.lower.engines.c import DOUBLE, FLOAT, Dialect, body
-from stationary.many import snippets
+
+# What is the same in every program, part by part.
+_WHOLE = Path(__file__).with_name("trajectory.c").read_text(encoding="utf-8")
+_PARTS = dict(re.findall(r"^//-- ([a-z ]+)\n(.*?)\n+(?=//--|\Z)", _WHOLE, re.MULTILINE | re.DOTALL))
 
 
 @dataclass(frozen=True)
@@ -191,7 +195,7 @@ class _Writer:
         over = " || ".join(f"(at{k} >= 0 && at{k} <= {late})" for k, r in self.having("stop"))
         acts = " || ".join(f"(at{k} >= 0 && at{k} <= {late})" for k, r in self.having("act"))
         declared = ", ".join(f"at{k} = -1" for k, _ in events)
-        return snippets.CUT.replace("/*ALONG*/", "\n            ".join(along)).replace(
+        return _PARTS["cut"].replace("/*ALONG*/", "\n            ".join(along)).replace(
             "/*OVER*/", over or "0").replace("/*ACTS*/", acts or "0").replace(
             "/*DECLARED*/", declared).replace("/*NOTED*/", " ".join(
                 f"acts{k} = acts && at{k} >= 0 && at{k} <= {late};"
@@ -240,13 +244,13 @@ class _Writer:
         for k, r in self.having("most"):
             w, s = r.looks, r.sign
             best.append(f"if ({s} * g[{w}] > {s} * best{k}) best{k} = g[{w}];")
-        text = snippets.ACTED.replace("/*JUMPS*/", "\n            ".join(jumps))
+        text = _PARTS["acted"].replace("/*JUMPS*/", "\n            ".join(jumps))
         text = text.replace("/*SIDES*/", "\n            ".join(sides + best))
         for mark, sign in (("BEFORE", "-"), ("AFTER", "+")):
             fed = f"energies(&t, y, p, after); before[2] {sign}= after[2];"
             text = text.replace(f"/*ENERGY {mark}*/", "" if self.fixed else fed)
         held = bool(self.sizes.rows) and not self.fixed
-        return text.replace("/*HELD*/", snippets.JUMP_HELD if held else "")
+        return text.replace("/*HELD*/", _PARTS["jump held"] if held else "")
 
     def last(self) -> list[str]:
         """Write what is put out at the end."""
@@ -290,7 +294,7 @@ def text(
         return _function(name, known, dialect, list(results), real) if known is not None else ""
 
     parts = [
-        snippets.HEAD,
+        _PARTS["head"],
         f"typedef {real} real;",
         f"#define N {sizes.states + sizes.means}\n#define S {sizes.states}",
         f"#define M {sizes.moving}\n#define P {sizes.varied}\n#define G {max(watched, 1)}",
@@ -309,14 +313,14 @@ def text(
         "{\n    int i;\n    (void)error; (void)rtol; (void)atol; (void)size;",
         _stages(fixed, dialect.constant),
         "}",
-        snippets.PARTLY,
-        snippets.POLES if write.having("guard") else "",
-        snippets.WATCHED if looking else "",
-        snippets.PART if write.having("value") else "",
-        snippets.SAMPLED.replace("/*SLOTS*/", slots) if slots else "",
-        snippets.HELD if sizes.rows and not fixed else "",
+        _PARTS["partly"],
+        _PARTS["poles"] if write.having("guard") else "",
+        _PARTS["watched"] if looking else "",
+        _PARTS["part"] if write.having("value") else "",
+        _PARTS["sampled"].replace("/*SLOTS*/", slots) if slots else "",
+        _PARTS["held"] if sizes.rows and not fixed else "",
     ]
-    control = snippets.FIXED if fixed else snippets.ADAPTIVE
+    first, step = ("fixed length", "fixed step") if fixed else ("adaptive begin", "adaptive step")
     jumped = functions["jumps"].numel_out(0) if acts else 1
     kept = max(kept, functions["masses"].numel_out(0))
     declared = f"real e[{kept}], jumped[{max(jumped, 1)}], large[G], whole[G];"
@@ -328,20 +332,22 @@ def text(
         "DECLARE": declared,
         "MASSES": str(functions["masses"].numel_out(0)),
         "BEGIN": "\n    ".join(write.begin()),
-        "FIRST STEP": control[0],
-        "STEP": control[1],
-        "SEE": snippets.SEE if looking else "",
+        "FIRST STEP": _PARTS[first],
+        "STEP": _PARTS[step],
+        "SEE": _PARTS["see"] if looking else "",
         "CUT": write.cut(),
         "AFTER": "\n        ".join(write.after()),
         "ACTED": write.acted(),
-        "LEG": snippets.LEG.replace("/*LENGTH*/", control[2]) if sizes.slots else "",
-        "PROOF": "" if fixed else snippets.PROOF + (snippets.PROOF_HELD if sizes.rows else ""),
+        "LEG": _PARTS["leg"].replace("/*LENGTH*/", _PARTS[first] if fixed else "")
+        if sizes.slots
+        else "",
+        "PROOF": "" if fixed else _PARTS["proof"] + (_PARTS["proof held"] if sizes.rows else ""),
         "LAST": "\n    ".join(write.last()),
     }
-    inner = snippets.TRAJECTORY
+    inner = _PARTS["trajectory"]
     for mark, content in swaps.items():
         inner = inner.replace(f"/*{mark}*/", content)
-    return "\n".join([*parts, inner, snippets.ENTRY])
+    return "\n".join([*parts, inner, _PARTS["entry"]])
 
 
 def signature(*, single: bool) -> tuple[Any, ...]:

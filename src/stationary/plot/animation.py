@@ -17,7 +17,7 @@ from stationary.errors import StatementError
 from stationary.plot.force_arrows import pushed
 from stationary.plot.scene import Scene, Stroke, ink, move, paper, scene, stage
 from stationary.plot.solids import Surfaces
-from stationary.plot.style import look, words
+from stationary.plot.style import look, markup, words
 from stationary.plot.turntable import turntable
 from stationary.result.touched import Touched
 from stationary.result.trajectory import AbstractMotion
@@ -238,7 +238,7 @@ def _gif(film: Film, fps: float) -> bytes:
 def _html(film: Film, fps: float) -> bytes:
     """Write a page that plays the film by itself."""
     title = escape(film.name or "motion")
-    return _PAGE.replace("TITLE", title).replace("FILM", _player(film, fps)).encode()
+    return markup("film").replace("TITLE", title).replace("FILM", _player(film, fps)).encode()
 
 
 @view("motion", "player")
@@ -270,35 +270,5 @@ def _player(film: Film, fps: float) -> str:
         image.save(data, "PNG")
         frames.append("data:image/png;base64," + b64encode(data.getvalue()).decode())
     sources = ",\n".join(f'"{frame}"' for frame in frames)
-    html = _PLAYER.replace("TITLE", escape(film.name or "motion", quote=True))
+    html = markup("player").replace("TITLE", escape(film.name or "motion", quote=True))
     return html.replace("INTERVAL", f"{1000 / fps:g}").replace("FRAMES", sources)
-
-
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>TITLE</title>
-<style>
-figure.film { font: 14px sans-serif; margin: 1em auto; max-width: 600px; text-align: center; }
-figure.film img { max-width: 100%; }
-figure.film input { vertical-align: middle; width: 70%; }
-</style></head>
-<body>FILM</body></html>
-"""
-
-_PLAYER = """<figure class="film">
-<img alt="TITLE"><br>
-<button type="button" aria-label="play or pause">pause</button>
-<input type="range" min="0" value="0" aria-label="frame">
-<script>
-(function (film) {
-  const frames = [FRAMES];
-  const [image, button, slider] = ["img", "button", "input"].map(n => film.querySelector(n));
-  let playing = true;
-  const show = k => { image.src = frames[k]; slider.value = k; };
-  slider.max = frames.length - 1;
-  slider.oninput = () => { playing = false; button.textContent = "play"; show(+slider.value); };
-  button.onclick = () => { playing = !playing; button.textContent = playing ? "pause" : "play"; };
-  setInterval(() => { if (playing) show((+slider.value + 1) % frames.length); }, INTERVAL);
-  show(0);
-})(document.currentScript.parentElement);
-</script>
-</figure>"""

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import sympy as sp
@@ -127,6 +128,12 @@ def entitle(figure: Any, text: str) -> None:
     """Write a title over a figure: what is wider than it is broken between words."""
     letters = int(figure.get_figwidth() * 72 / (_TITLE * _LETTER))
     figure.suptitle("\n".join(textwrap.wrap(text, letters)), fontsize=_TITLE)
+
+
+@cache
+def markup(name: str) -> str:
+    """Return a piece of a page that stands beside this file."""
+    return Path(__file__).with_name(f"{name}.html").read_text(encoding="utf-8").rstrip("\n")
 
 
 def words(text: str) -> str:

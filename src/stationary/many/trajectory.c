@@ -1,8 +1,8 @@
-"""Parts of the program of a trajectory, in C that is CUDA, too: `text` puts them together."""
+/* Parts of the program of a trajectory, in C that is CUDA, too: text.py puts them together.
 
-from __future__ import annotations
+   Every part begins with a line of its name; what stands in comments of capitals is filled in. */
 
-HEAD = """
+//-- head
 #ifdef __CUDACC__
 #define FUNCTION static __device__ __forceinline__
 #define FAR static __device__ __noinline__
@@ -23,16 +23,16 @@ static inline void sincosf_(float x, float *s, float *c) { *s = sinf(x); *c = co
 #ifndef INFINITY
 #define INFINITY (1.0 / 0.0)
 #endif
-"""
 
-PARTLY = """/* A part of a step, out of line: taken now and then. */
+//-- partly
+/* A part of a step, out of line: taken now and then. */
 FAR void partly(real t, real h, const real *y, const real *k1, const real *p, real *yn)
 {
     advance(t, h, y, k1, p, yn, 0, 0, 0, 0);
 }
-"""
 
-POLES = """/* Whether what must not be zero passes it in a step, or comes close and goes back. */
+//-- poles
+/* Whether what must not be zero passes it in a step, or comes close and goes back. */
 FUNCTION int poles(real h, real g0, real r0, real g1, real r1)
 {
     const real way = (real)0.25 * h * fmax(fabs(r0), fabs(r1));
@@ -40,9 +40,8 @@ FUNCTION int poles(real h, real g0, real r0, real g1, real r1)
     if (!(g0 * g1 > 0)) return 1;
     return g0 * r0 < 0 && g1 * r1 > 0 && ends - way < (real)0.1 * ends;
 }
-"""
 
-WATCHED = """
+//-- watched
 /* What is watched at parts of a step: between its ends roughly, by a cubic, or exactly. */
 typedef struct { real h, s[L + 1], g[L + 1][G], r[L + 1][G]; int exact; } Seen;
 
@@ -149,9 +148,9 @@ FUNCTION real side(real g, real r, real rough, real whole)
     if (fabs(g) > 16 * TINY * (fabs(g) + rough)) return g;
     return fabs(r) <= (real)1e-12 * whole ? 0 : r > 0 ? (real)1e-37 : (real)-1e-37;
 }
-"""
 
-PART = """FUNCTION void part(real t, real at, real tn, const real *y, const real *yn,
+//-- part
+FUNCTION void part(real t, real at, real tn, const real *y, const real *yn,
                    const real *k1, const real *p, real *e)
 {
     real z[N];
@@ -159,9 +158,9 @@ PART = """FUNCTION void part(real t, real at, real tn, const real *y, const real
     partly(t, at - t, y, k1, p, z);
     kept(&at, z, p, e);
 }
-"""
 
-SAMPLED = """/* Take up the samples from a knot on; return when the next one comes. */
+//-- sampled
+/* Take up the samples from a knot on; return when the next one comes. */
 FUNCTION real entered(int knot, const real *table, long apart, real *p)
 {
     const int slots[TABLES] = {/*SLOTS*/};
@@ -176,9 +175,9 @@ FUNCTION real entered(int knot, const real *table, long apart, real *p)
     }
     return next[0];
 }
-"""
 
-HELD = """/* Whether constraints and their rates are zero, to a part of what they are made of. */
+//-- held
+/* Whether constraints and their rates are zero, to a part of what they are made of. */
 FUNCTION int holds(real t, const real *y, const real *p, const real *size, real part)
 {
     real R[ROWS], V[ROWS], A[ROWS * (M / 2)];
@@ -195,9 +194,9 @@ FUNCTION int holds(real t, const real *y, const real *p, const real *size, real 
     }
     return 1;
 }
-"""
 
-TRAJECTORY = """/* One motion. */
+//-- trajectory
+/* One motion. */
 FUNCTION void trajectory(long lane, long count, const real *starts, const real *values,
     const real *span, const real *table, long apart, int knots, real rtol, real atol, real step,
     long most, real *out, int *status, int *steps)
@@ -249,14 +248,15 @@ FUNCTION void trajectory(long lane, long count, const real *starts, const real *
     status[lane] = state;
     steps[lane] = (int)n;
 }
-"""
 
-SEE = """UNROLL for (i = 0; i < G; i++) {
+//-- see
+UNROLL for (i = 0; i < G; i++) {
             seen.g[0][i] = g[i]; seen.r[0][i] = r[i]; seen.g[L][i] = gn[i]; seen.r[L][i] = rn[i];
         }
-        between(0, t, hh, y, k1, yn, kn, p, &seen);"""
+        between(0, t, hh, y, k1, yn, kn, p, &seen);
 
-CUT = """{
+//-- cut
+{
             real cut = 2 * hh, /*DECLARED*/;
             /*ALONG*/
             acts = 0;
@@ -272,10 +272,11 @@ CUT = """{
                 UNROLL for (i = 0; i < G; i++) { seen.g[L][i] = gn[i]; seen.r[L][i] = rn[i]; }
                 between(1, t, hh, y, k1, yn, kn, p, &seen);
             }
-        }"""
+        }
 
-# Actions that follow each other ever faster are judged elsewhere.
-ACTED = """if (acts) {
+//-- acted
+/* Actions that follow each other ever faster are judged elsewhere. */
+if (acts) {
             /*ENERGY BEFORE*/
             jumps(&t, y, p, jumped);
             /*JUMPS*/
@@ -287,49 +288,50 @@ ACTED = """if (acts) {
             lately = t;
             /*HELD*/
             /*SIDES*/
-        }"""
+        }
 
-JUMP_HELD = "if (!holds(t, y, p, size, 16 * rtol + (real)1e-12)) state = 2;"
+//-- jump held
+if (!holds(t, y, p, size, 16 * rtol + (real)1e-12)) state = 2;
 
-LEG = """if (t >= stop && t < end) {
+//-- leg
+if (t >= stop && t < end) {
             knot++;
             leg = t; index = 0; late = 0;
             stop = fmin(end, entered(knot, table, apart, p));
             rates(&t, y, p, k1);
             if (WATCHED) watch(&t, y, p, g, r);
             /*LENGTH*/
-        }"""
+        }
 
-# Errors add up along the way: so many tolerances of the largest energy for every step.
-PROOF = """energies(&t, y, p, after);
+//-- proof
+/* Errors add up along the way: so many tolerances of the largest energy for every step. */
+energies(&t, y, p, after);
     if (state < 2) {
         real scale = fmax(fabs(start[0]), fabs(after[0]));
         const real work = after[3] - before[3];
         scale = fmax(scale, fmax(fmax(fabs(start[1]), fabs(after[1])), fabs(work)));
         if (!(fabs(after[2] - before[2] - work) <= (10 * rtol * (n + 1) + (real)1e-11) * scale))
             state = 2;
-    }"""
+    }
 
-PROOF_HELD = """
-    if (state < 2 && !holds(t, y, p, size, 10 * rtol * (n + 1) + (real)1e-11)) state = 2;"""
+//-- proof held
+    if (state < 2 && !holds(t, y, p, size, 10 * rtol * (n + 1) + (real)1e-11)) state = 2;
 
-FIXED_LENGTH = """total = (int)ceil((stop - leg) / step - (real)1e-6);
+//-- fixed length
+total = (int)ceil((stop - leg) / step - (real)1e-6);
     if (total < 1) total = 1;
-    h = (stop - leg) / total;"""
+    h = (stop - leg) / total;
 
-FIXED = (
-    FIXED_LENGTH,
-    """tn = index + 1 == total ? stop : leg + (index + 1) * h;
+//-- fixed step
+tn = index + 1 == total ? stop : leg + (index + 1) * h;
         if (late && !(tn > t)) { index++; continue; }
         hh = late ? tn - t : h;
         late = 0;
         advance(t, hh, y, k1, p, yn, 0, 0, 0, 0);
-        index++;""",
-    FIXED_LENGTH,
-)
+        index++;
 
-ADAPTIVE = (
-    """real size[M + N - S], before[4], after[4], start[4];
+//-- adaptive begin
+real size[M + N - S], before[4], after[4], start[4];
     {
         /* How large states are or become in the time in which the motion changes; and a first step
            over which none changes by more than a hundredth of that. */
@@ -352,8 +354,10 @@ ADAPTIVE = (
         if (!(h < (end - t) / 16)) h = (end - t) / 16;
         energies(&t, y, p, before);
         UNROLL for (i = 0; i < 4; i++) start[i] = before[i];
-    }""",
-    """if (n >= most) { state = 3; break; }
+    }
+
+//-- adaptive step
+if (n >= most) { state = 3; break; }
         hh = h;
         if (!(t + hh < stop)) { hh = stop - t; tn = stop; } else tn = t + hh;
         advance(t, hh, y, k1, p, yn, &error, rtol, atol, size);
@@ -367,15 +371,13 @@ ADAPTIVE = (
         for (i = S; i < N; i++)
             size[M + i - S] = fmax(size[M + i - S], fabs(yn[i] - y[i]) / hh * (end - begin));
         /* What an end of a leg has made short says nothing of the next step. */
-        h = hh < h ? fmax(q, h) : q;""",
-    "",
-)
+        h = hh < h ? fmax(q, h) : q;
 
-ENTRY = """
-#define ARGUMENTS long count, const real *starts, const real *values, const real *span, \\
-    const real *table, long apart, int knots, real rtol, real atol, real step, long most, \\
+//-- entry
+#define ARGUMENTS long count, const real *starts, const real *values, const real *span, \
+    const real *table, long apart, int knots, real rtol, real atol, real step, long most, \
     real *out, int *status, int *steps
-#define GIVEN count, starts, values, span, table, apart, knots, rtol, atol, step, most, \\
+#define GIVEN count, starts, values, span, table, apart, knots, rtol, atol, step, most, \
     out, status, steps
 #ifdef __CUDACC__
 extern "C" __global__ void __launch_bounds__(BLOCK) run(ARGUMENTS)
@@ -390,4 +392,3 @@ void run(long first, long last, ARGUMENTS)
     for (lane = first; lane < last; lane++) trajectory(lane, GIVEN);
 }
 #endif
-"""
