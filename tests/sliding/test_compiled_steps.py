@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import stationary as st
+from stationary.solve.sliding.convex import reduced
 from stationary.solve.sliding.over_time import power_equations
 from stationary.solve.sliding.over_time.by_power import PowerFlow
 from stationary.solve.sliding.problem.question import Question
@@ -76,3 +77,37 @@ def test_a_search_at_every_stage_leads_where_compiled_equations_do(monkeypatch, 
     assert searched.y == pytest.approx(compiled.y, abs=2e-8)
     assert searched.lost == pytest.approx(compiled.lost, rel=2e-8)
     assert searched.events[0] == pytest.approx(compiled.events[0], abs=1e-7)
+
+
+def pushed_by_a_rough_finger(unit):
+    """Five feet that a finger reaches, sticks to, and slides along when one of them stops."""
+    feet = np.array([(-0.9, -0.4), (0.9, -0.4), (0.9, 0.4), (-0.9, 0.4), (0, 0.1)])
+    edge = ((-unit, -unit / 2), (unit, -unit / 2))
+    place = ((0.5 + 0.3 * st.t) * unit, (st.t - 0.55) * unit)
+    pusher = st.Pusher(point=place, edge=edge, friction=0.3)
+    part = st.slider(points=feet * unit, weights=[0.2, 0.3, 0.1, 0.25, 0.15], pusher=pusher)
+    return st.quasistatics(part, span=(0, 0.5), points=5)
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("unit", [1e-3, 1e3, 1e6])
+def test_a_push_takes_as_much_work_in_every_unit(monkeypatch, unit):
+    work = {"steps": 0, "factorizations": 0}
+
+    def count(kind, owner, name):
+        act = getattr(owner, name)
+
+        def counted(*given):
+            work[kind] += 1
+            return act(*given)
+
+        monkeypatch.setattr(owner, name, counted)
+
+    count("steps", PowerFlow, "stretch")
+    count("factorizations", reduced._Saddle, "take")
+    slide, before = pushed_by_a_rough_finger(1.0), dict(work)
+    again = pushed_by_a_rough_finger(unit)
+    after = {kind: work[kind] - before[kind] for kind in work}
+    assert after == pytest.approx(before, rel=0.15)
+    assert again.events[0] == pytest.approx(slide.events[0], rel=1e-9)
+    assert again.y[:, 2] == pytest.approx(slide.y[:, 2], abs=1e-11)

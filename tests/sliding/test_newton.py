@@ -352,3 +352,48 @@ def test_a_hand_turns_a_pinned_rod_in_every_unit(length, force):
     rod = st.System(friction=[table], constraints=[*tip, x - length * (0.5 - st.t)])
     step = st.newton(rod, at={x: 0.5 * length, y: np.sqrt(0.75) * length, phi: np.pi / 3})
     assert step[phi.dot] == pytest.approx(1 / np.sqrt(0.75), rel=1e-9)
+
+
+def on_rails(rng, length, force, speed, contacts, rails):
+    """A part with points that rub along lines that move, and others at rough walls that move."""
+    c, s, t = st.cos(phi), st.sin(phi), speed * st.t
+
+    def along(p, way):
+        moved = x + length * (c * p[0] - s * p[1] - p[0]), y + length * (s * p[0] + c * p[1] - p[1])
+        return moved[0] * way[0] + moved[1] * way[1]
+
+    def way():
+        angle = rng.uniform(0, 2 * np.pi)
+        return np.array([np.cos(angle), np.sin(angle)])
+
+    rubs = [st.Friction(force * rng.uniform(0.2, 2), on=along(rng.uniform(-1, 1, 2), way())
+                        + rng.normal() * t, name=f"rail {k}") for k in range(rails)]  # fmt: skip
+    walls = []
+    for k, goes in enumerate(contacts):
+        p, n = rng.uniform(-1, 1, 2), way()
+        slip = along(p, (-n[1], n[0]))
+        walls.append(st.Contact(along(p, n) - goes * t, friction=0.4, slip=slip, name=f"wall {k}"))
+    return st.System(friction=rubs, contacts=walls, coordinates=[x, y, phi]), along
+
+
+@pytest.mark.parametrize("length, force, speed", [(1, 1, 1), (1e-6, 1e3, 1e-8), (1e4, 1e-5, 1e7)])
+@pytest.mark.parametrize("seed", range(2))
+def test_what_nothing_holds_runs_away_beside_what_stays(seed, length, force, speed):
+    # A part that hangs on one rail, its wall goes away; and something else is pulled freely.
+    rng = np.random.default_rng(seed)
+    part, _ = on_rails(rng, length, force, speed, [-1.4], 1)
+    error = caught(part + st.System(work=force * z, coordinates=[z]))
+    assert error.kind == "accelerates"
+    np.testing.assert_allclose(error.direction, [0, 0, 0, 1], atol=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [161, 174])
+def test_a_runaway_whose_rails_change_on_the_way_is_found_as_by_least_power(seed):
+    # What slides under much drag sticks under little: no path leads from one to the other.
+    rng = np.random.default_rng(seed)
+    part, along = on_rails(rng, 1.0, 1.0, 1.0, rng.normal(size=2), 3)
+    pulled = part + st.System(work=3 * along(rng.uniform(-1, 1, 2), rng.normal(size=2)))
+    assert caught(pulled).kind == "accelerates"
+    with pytest.raises(st.NoMotion):
+        st.minimum_power(pulled)

@@ -110,7 +110,13 @@ class System:
         for c in self.coordinates:
             if getattr(c, "after", None):
                 swap |= {c: Coordinate(c.name), c.dot: Coordinate(c.name).dot}
-        return restated(self, swap)
+        if not swap:
+            return self
+        # Other symbols of the same names leave what has been checked in its normal form.
+        known = object.__new__(System)
+        for key, value in _renamed(self, swap).items():
+            object.__setattr__(known, key, value)
+        return known
 
     @cached_property
     def _key(self) -> tuple:
@@ -252,8 +258,11 @@ class System:
 
 def restated(system: System, swap: Mapping[sp.Basic, sp.Basic]) -> System:
     """Return the same statement with symbols in the place of symbols."""
-    if not swap:
-        return system
+    return System(**_renamed(system, swap)) if swap else system
+
+
+def _renamed(system: System, swap: Mapping[sp.Basic, sp.Basic]) -> dict[str, Any]:
+    """Return the keywords of a system with symbols in the place of symbols."""
 
     def change(e: sp.Expr) -> Any:
         return graphs.renamed(e, swap)
@@ -262,7 +271,7 @@ def restated(system: System, swap: Mapping[sp.Basic, sp.Basic]) -> System:
     every["coordinates"] = tuple(swap.get(c, c) for c in system.coordinates)
     every["parts"] = tuple(part.apply(change) for part in system.parts)
     every["mechanism"] = system.mechanism and system.mechanism.apply(change)
-    return System(**every)
+    return every
 
 
 def _called(system: System) -> str:

@@ -496,7 +496,9 @@ class _Saddle:
             solution = np.full(len(known), np.nan)
         elif self.dense:
             lower, pivots, singular = self.factors
-            solution = dgetrs(lower, pivots, known)[0]
+            # Of more rows than there are velocities, rounding decides what factors make.
+            singular = singular or len(gap) > n
+            solution = known if singular else dgetrs(lower, pivots, known)[0]
             # What is not finite fails the comparison, too.
             if singular or not largest(self.K @ solution - known) <= 1e-8 * largest(known):
                 solution = np.linalg.lstsq(self.K, known, rcond=1e-13)[0]

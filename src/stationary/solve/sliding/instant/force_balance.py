@@ -23,6 +23,7 @@ from stationary.model.system import System
 from stationary.result.step import Step
 from stationary.solve.arguments import as_time, quiet
 from stationary.solve.gate.claims import passed
+from stationary.solve.linear import tangent_basis
 from stationary.solve.sliding.convex.judge import Outcome, in_units_of
 from stationary.solve.sliding.coulomb.modes import compared, motions
 from stationary.solve.sliding.instant.law import Law
@@ -148,7 +149,7 @@ def _balanced(law: Law, v: np.ndarray) -> tuple[Outcome, np.ndarray]:
         answer = None if unknowns is None else _within(law, law.answer(unknowns))
         if answer is not None:
             return Outcome("moves", answer), answer.problem.size
-    for path in (path, *_ends(law)):
+    for path in chain([path], _ends(law)):
         proof = _proof(law, path)
         if proof is not None:
             return proof
@@ -235,7 +236,7 @@ def _ends(law: Law) -> Iterator[list[np.ndarray]]:
         path = []
         for share in _PROPS[-3:]:
             _prop(law, share)
-            unknowns = law.sharpest(path[-1] if path else mode(), near=True)
+            unknowns = law.sharpest(path[-1] if path else mode(), near=bool(path))
             if unknowns is None:
                 break
             path.append(unknowns)
@@ -267,7 +268,8 @@ def _runs(law: Law, v: np.ndarray, end: np.ndarray) -> _Proof | None:
     p = law.problem
     mu = end[len(end) - law.gaps :]
     ray = v / (largest(v) or 1.0)
-    held, reach = law.A if law.stiffness is None else law.A[:0], np.abs(law.G) @ np.abs(ray)
+    # A gap changes or not beside all that runs away: what stays has rounding for a velocity.
+    held, reach = law.A if law.stiffness is None else law.A[:0], np.abs(law.G).sum(axis=1)
     # What slips by next to nothing does not slip along the ray itself.
     slipless = (p.speeds(law.B @ ray) <= 1e-5)[p.term]
     held = np.vstack([held, law.G[np.abs(law.G @ ray) <= 1e-5 * reach], law.B[slipless]])
@@ -332,6 +334,10 @@ def _mode(law: Law, rubbing: dict[int, int], choice: tuple[int, ...]) -> np.ndar
     stuck = [int(p.starts[k]) for j, k in rubbing.items() if choice[j] == 1]
     rows = np.vstack([law.A, law.G[closed], law.B[stuck]])
     v = np.linalg.lstsq(rows, -np.concatenate([p.b, p.g[closed], p.c[stuck]]), rcond=1e-12)[0]
+    if law.drag:
+        # What is free goes as fast as the prop lets it.
+        free = tangent_basis(rows)
+        v = v + free @ (free.T @ law.force(v)[0]) / law.drag
     rate, w = (law.G @ v + p.g) / law.speed, law.B @ v + p.c
     mu = law.strength * (rate + np.where(closed, 1.0, -1.0))
     y = (p.size / np.maximum(p.speeds(w), 1e-300))[p.term] * w

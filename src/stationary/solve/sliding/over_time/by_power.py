@@ -132,7 +132,8 @@ class ByPower(AbstractPhase):
         """Return by how much the mode of an answer holds, with these forces."""
         left = margin(answer, rooms=not self.shares)
         if len(self.touching) < len(place.gap):
-            left = min(left, float(np.delete(place.gap + place.digits, self.touching).min()))
+            shares = (place.gap + place.digits) / self.question.apart(place)
+            left = min(left, float(np.delete(shares, self.touching).min()))
         if self.compiled is None and self.anchor is not None:
             # What turns round at once in a plane, as all does where what drives it does, has been
             # at rest: forces tell ways that are too slow to be told.

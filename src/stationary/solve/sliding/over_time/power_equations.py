@@ -77,8 +77,8 @@ class InMode:
         # What is slower than rounding beside the motion that is asked about does not move.
         natural = largest(question.lengths(place) * p.levers) / (question.span or 1.0)
         speed, force = near.moving or natural or 1.0, near.strength
-        last = [rooms, NONE * natural]
-        self._mode = np.concatenate([near.stuck, sign, works, touches, place.digits, last])
+        sides = works, touches, place.digits, question.apart(place)
+        self._mode = np.concatenate([near.stuck, sign, *sides, [rooms, NONE * natural]])
         along = near.speeds / np.where(near.problem.size > 0, near.problem.size, np.inf)
         self.start = np.concatenate([near.v, near.y, near.lam, mu, along[wide]])
         # Metres beside radians and beside forces: in these units all unknowns are of one size.
@@ -256,8 +256,8 @@ def equations_of(sliding: Sliding) -> Equations | None:
     """Compile what is left over, its slope, and what velocities and forces say; None if too many.
 
     The arguments are t, q, u, p, unknowns and the mode: what sticks, signs along lines, what holds,
-    what touches, by how much gaps may be off, whether limits of what sticks count, and which speed
-    is next to none.
+    what touches, by how much gaps may be off, which are wide, whether limits of what sticks count,
+    and which speed is next to none.
     """
     graph = sliding.graph
     n, rates, rows, gaps = graph.system.size, sliding.rates, graph.layout.multipliers, sliding.gaps
@@ -272,7 +272,8 @@ def equations_of(sliding: Sliding) -> Equations | None:
     powers = [at.powers[part.start] for part in at.parts]
     stuck, sign = ca.SX.sym("stuck", terms), ca.SX.sym("sign", terms)
     works, touches = ca.SX.sym("works", gaps), ca.SX.sym("touches", gaps)
-    digits, rooms, least = ca.SX.sym("digits", gaps), ca.SX.sym("rooms"), ca.SX.sym("least")
+    digits, apart = ca.SX.sym("digits", gaps), ca.SX.sym("apart", gaps)
+    rooms, least = ca.SX.sym("rooms"), ca.SX.sym("least")
     w, opening = at.rates(v), G @ v + at.g
     damps = not graph.system.dissipation.is_zero
     slope = sliding.viscous(*here, v)[1] if damps else ca.SX.zeros(n)
@@ -326,12 +327,12 @@ def equations_of(sliding: Sliding) -> Equations | None:
     off.append(_shares(held, A, moves, at.b))
     off.append(_shares(ca.if_else(works != 0, opening, 0), G, moves, at.g))
     margin.append(_least(ca.if_else(works != 0, mu / strength, opening / speed) + 1e-11, touches))
-    margin.append(_least(at.gap + digits, 1 - touches))
+    margin.append(_least((at.gap + digits) / apart, 1 - touches))
     z = ca.vertcat(v, y, lam, mu, *along)
     residual = ca.vertcat(balance, *law, held, contacts, *turns)
     powers = at.account(v, (y, lam, mu), slope)
     evidence = ca.vertcat(largest_of(*off), reduce(ca.fmin, margin), *powers)
-    mode = ca.vertcat(stuck, sign, works, touches, digits, rooms, least)
+    mode = ca.vertcat(stuck, sign, works, touches, digits, apart, rooms, least)
     outputs = [ca.densify(x) for x in (residual, ca.vec(ca.jacobian(residual, z)), evidence)]
     function = ca.Function("in_mode", [*here, z, mode], outputs, {"cse": True})
     forces = slice(n, n + rates + rows + gaps)

@@ -364,6 +364,11 @@ class Question:
         """Return for each contact the gap up to which it is closed."""
         return np.maximum(place.digits, _TOUCHING * _rows(place.normals, self.lengths(place)))
 
+    def apart(self, place: Place) -> np.ndarray:
+        """Return for each contact a gap that is wide; one where nothing changes it."""
+        reach = _rows(place.normals, self.lengths(place))
+        return np.where(reach > 0, reach, 1.0)
+
     def held(self, place: Place, share: float) -> np.ndarray:
         """Return for each constraint what its R may be, as a share of the lengths at work."""
         p = place.problem
