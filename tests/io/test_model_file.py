@@ -1,10 +1,12 @@
 """Model files: what they state, and that systems survive being written and read."""
 
 import inspect
+import random
 from pathlib import Path
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import examples
 import stationary as st
@@ -177,6 +179,27 @@ def test_everything_that_can_be_stated_survives_being_written_and_read():
     assert model.span == (0, 2)
     # Written again, it is the same text: nothing is lost on the way.
     assert st.save(model) == text
+
+
+def random_energy(chance, depth=4):
+    """Return an expression as SymPy leaves it: with signs and fractions before products of sums."""
+    x, y = st.coordinates("x y")
+    numbers = sp.Integer(chance.randint(1, 5)), sp.Rational(1, chance.randint(2, 5)), sp.Float(0.3)
+    if depth == 0 or chance.random() < 0.15:
+        return chance.choice([x, y, st.parameters(m=1.5), sp.pi, *numbers])
+    a, b = random_energy(chance, depth - 1), random_energy(chance, depth - 1)
+    several = a + b, a - b, -a, a * b, a**2, a / (2 + b**2), st.sin(a), st.exp(a), abs(a)
+    return chance.choice(several)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_sympy_makes_of_signs_and_fractions_is_written_and_read_again(seed):
+    chance = random.Random(seed)
+    x, y = st.coordinates("x y")
+    for _ in range(15):
+        kinetic = x.dot**2 + y.dot**2
+        system = st.System(kinetic=kinetic, potential=x * y + random_energy(chance))
+        assert st.load(st.save(system)).system == system
 
 
 def test_a_written_model_keeps_values_that_were_changed_and_parameters_of_laws_alone():

@@ -214,3 +214,10 @@ def test_a_rod_has_no_negative_length(xyz):
     x, y, _ = xyz
     with pytest.raises(st.StatementError, match="the length of a rod is negative.\n  Found -2"):
         st.rod((0, 0), (x, y), -2)
+
+
+@pytest.mark.parametrize("edge", [((-1, 0), (1, 0)), ((0, 2), (0, -2)), ((3, 1), (-3, 1))])
+def test_an_edge_along_an_axis_is_read_without_factors_of_one(edge):
+    pusher = st.Pusher(point=(0.3, st.t), edge=edge)
+    part = st.slider(points=[(0, 0), (1, 0), (0, 1)], weights=1.0, pusher=pusher)
+    assert "1.0*" not in str(part) and "0*" not in str(part)

@@ -151,6 +151,24 @@ def test_a_stroboscope_draws_every_flash():
     assert len(axes.lines) == 1 + 5
 
 
+@pytest.mark.parametrize("height", [0.42, 2.0, 5.0])
+def test_numbers_at_the_axes_of_narrow_pictures_do_not_overlap(height):
+    y = st.coordinates("y")
+    ball = st.particle(1.0, at=(0, y), gravity=2 * height)
+    figure = strobe(st.simulate(ball, span=(0, 1), start={y: height}, points=21))
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    for axis in (figure.axes[0].xaxis, figure.axes[0].yaxis):
+        low, high = sorted(axis.get_view_interval())
+        boxes = [
+            tick.label1.get_window_extent(renderer)
+            for tick in axis.get_major_ticks()
+            if low <= tick.get_loc() <= high
+        ]
+        assert boxes and not any(a.overlaps(b) for a, b in zip(boxes, boxes[1:]))
+    plt.close(figure)
+
+
 def test_a_system_without_positions_is_refused():
     x = st.coordinates("x")
     motion = run(st.System(kinetic=x.dot**2 / 2, name="abstract"))

@@ -1,7 +1,7 @@
 """The grammar of expressions in model files: text to SymPy, by descent, with places.
 
     sum       = product {("+" | "-") product}
-    product   = signed {("*" | "/") signed}
+    product   = ("-" | "+") product | power {("*" | "/") signed}
     signed    = ("-" | "+") signed | power
     power     = primary [("^" | "**") signed]
     primary   = number | name | name "(" sum {"," sum} ")" | name "[" index {"," index} "]"
@@ -311,7 +311,14 @@ class _Parser:
 
     def product(self) -> sp.Expr:
         start = self.token.start
-        factors = [self.signed()]
+        if self.at("-", "+"):
+            # A sign is that of the whole product, so that what is written reads back as it was.
+            self.deeper()
+            minus = self.take().text == "-"
+            e = self.product()
+            self.depth -= 1
+            return self.minus(e) if minus else e
+        factors = [self.power()]
         while self.at("*", "/"):
             sign = self.take()
             factor = self.signed()

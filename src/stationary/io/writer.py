@@ -59,6 +59,14 @@ class _Printer(StrPrinter):
     def _print_Symbol(self, e: sp.Symbol) -> str:
         return e.name
 
+    def _print_Mul(self, expr: sp.Mul) -> str:
+        share, rest = expr.as_coeff_Mul()
+        sums = (f for f in sp.Mul.make_args(rest) if f.is_Pow and f.base.is_Add)
+        if not share.is_Rational or share.q == 1 or not any(f.exp.is_negative for f in sums):
+            return super()._print_Mul(expr)
+        # 1/(5*(x + y)) would be read with the five inside the sum.
+        return f"{self._print(sp.Mul(share.p, rest))}/{share.q}"
+
     def _print_Float(self, e: sp.Float) -> str:
         return repr(float(e))
 

@@ -81,7 +81,8 @@ class Pusher:
                     f"Found twice the point ({P[0]:g}, {P[1]:g}).",
                     "Give two points of the part's outline.",
                 )
-            along = (Q - P) / long
+            # Along an axis of the part, factors of one and zero have no place in what is read.
+            along = [sp.Integer(a) if a == round(a) else sp.Float(a) for a in (Q - P) / long]
             # The pusher in the part's own frame, seen from the edge.
             ahead = c * (X - x) + s * (Y - y) - P[0], -s * (X - x) + c * (Y - y) - P[1]
             slip = along[0] * ahead[0] + along[1] * ahead[1]

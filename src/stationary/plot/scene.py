@@ -332,6 +332,8 @@ def stage(figure: Any, drawn: Scene) -> Any:
     axes = figure.add_subplot()
     axes.set_aspect("equal", anchor="N")
     axes.set(xlim=_pair(drawn, 0), ylim=_pair(drawn, 1), xlabel="$x$ (m)", ylabel="$y$ (m)")
+    # A narrow side has room for one number.
+    axes.locator_params(min_n_ticks=1)
     if drawn.flat:
         # Positions on a line: there is no second axis to read.
         axes.set(yticks=[], ylabel="")
