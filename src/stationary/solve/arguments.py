@@ -103,7 +103,8 @@ def as_time(t: Any) -> float:
 
 def require_own(rest: Equilibrium, system: System) -> None:
     """Refuse the equilibrium of another system."""
-    if rest.system.coordinates != system.coordinates:
+    # Equal statements are one, whatever else has been declared beside them.
+    if rest.system.known_by_name.coordinates != system.known_by_name.coordinates:
         raise StatementError(
             "the equilibrium belongs to another system.",
             f"Found coordinates {rest.system.coordinates}, expected {system.coordinates}.",
