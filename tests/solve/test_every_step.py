@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.integrate
+import sympy as sp
+from scipy.integrate import quad, solve_ivp
 from scipy.linalg import expm
 
 import stationary as st
@@ -357,3 +359,50 @@ def test_noise_where_a_cusp_is_crossed_is_none_of_the_way_beyond():
     )
     # A tenth of what the gate allows, and a fifth of what such steps lost.
     assert motion.residual["energy"] < 4e-9
+
+
+@pytest.mark.one_in(6)
+@pytest.mark.parametrize("method", ["auto", st.BDF()], ids=["auto", "BDF"])
+@pytest.mark.parametrize("seed", range(6))
+def test_what_swings_is_slowed_by_the_root_of_its_speed(method, seed):
+    """It turns where the force bends upright, and leaves a border at once, from rest."""
+    rng = np.random.default_rng(seed)
+    k, unit = 10.0 ** rng.uniform(-1, 2), 10.0 ** rng.choice([-9, 0, 9])
+    c, end = rng.uniform(0.02, 0.3) * k**0.75, rng.uniform(4, 12) / np.sqrt(k)
+    drag = c * np.sqrt(unit) * st.sign(x.dot) * st.sqrt(st.Abs(x.dot))
+    swing = st.System(kinetic=x.dot**2 / 2, potential=k * x**2 / 2, loads=[st.Load(-drag, on=x)])
+    motion = st.simulate(swing, span=(0, end), start={x: unit}, points=21, method=method)
+    # By u = √|v| and a time of its own, dt = u dτ, each way is smooth.
+    place, sign, time, u = 1.0, -1.0, 0.0, 0.0
+    while time < end:
+        events: list[Any] = [lambda _, z: z[1], lambda _, z: z[2] - end]
+        turn, late = events
+        turn.terminal, turn.direction, late.terminal = True, -1, True
+        way = solve_ivp(
+            lambda _, z, sign=sign: [sign * z[1] ** 3, -(sign * k * z[0] + c * z[1]) / 2, z[1]],
+            (0, 1e3), (place, 0.0, time), "DOP853", rtol=1e-13, atol=1e-15, events=events,
+        )  # fmt: skip
+        place, u, time = way.y[:, -1]
+        sign *= -1 if len(way.t_events[0]) else 1
+        if len(way.t_events[1]):
+            break
+    assert motion[x][-1] / unit == pytest.approx(place, abs=1e-9)
+    assert motion[x.dot][-1] / unit == pytest.approx(sign * u**2, abs=1e-9 * np.sqrt(k))
+
+
+@pytest.mark.parametrize("power", [sp.Rational(4, 3), sp.Rational(3, 2)])
+def test_behind_a_cusp_nodes_are_as_far_apart_as_steps(power, monkeypatch):
+    """What vibrates fast in it does so nowhere else."""
+    nodes, followed = [], proven_steps.followed
+    monkeypatch.setattr(
+        proven_steps, "followed",
+        lambda ode, y, piece: nodes.append(len(piece.t)) or followed(ode, y, piece),
+    )  # fmt: skip
+    valley = st.System(kinetic=x.dot**2 / 2, potential=st.Abs(x) ** power)
+    # A quarter of its period: x = (1 − s²)^(1/p) takes off the roots at both ends.
+    p = float(power)
+    quarter = quad(lambda s: np.sqrt(2) / p * (1 - s**2) ** (1 / p - 1), 0, 1)[0]
+    motion = st.simulate(valley, span=(0, 4 * quarter), start={x: 1.0}, points=101, method=st.BDF())
+    assert motion[x][-1] == pytest.approx(1.0, abs=1e-7)
+    assert abs(motion[x.dot][-1]) < 1e-6
+    assert sum(nodes) < motion.steps

@@ -535,9 +535,9 @@ def test_an_angle_that_comes_round_pulls_back_from_the_other_side(turned, energy
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("method", ["auto", st.BDF()], ids=["auto", "BDF"])
-@pytest.mark.parametrize("power", [sp.Rational(1, 2), sp.Rational(3, 2)])
-def test_what_starts_at_rest_is_slowed_by_a_broken_power_of_its_speed(method, power):
+def test_what_starts_at_rest_is_slowed_by_a_broken_power_of_its_speed(method):
     """It leaves a border at once, in a piece of no length."""
+    power = sp.Rational(3, 2)
     push = -x - 0.3 * st.sign(x.dot) * st.Abs(x.dot) ** power
     swing = st.System(kinetic=x.dot**2 / 2, loads=[st.Load(push, on=x)])
     motion = st.simulate(swing, span=(0, 10), start={x: 1.0}, points=101, method=method)

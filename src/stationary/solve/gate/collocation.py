@@ -131,14 +131,15 @@ def _step(
             going = np.arange(len(t))[going][on]
             if not len(going):
                 break
-    # The series goes on as it ends: what is left out of it comes after as many terms again. What
-    # fades while it is made leaves less.
+    # The series goes on as its second half does: what is left out of it comes after as many terms
+    # again. Of a force that bends sharply that is much more than its first terms tell. What fades
+    # while it is made leaves less.
     terms = h * (by.series @ f)
     if inverse is not None:
         terms = (inverse[:, None, 0] @ terms[..., None])[..., 0]
     terms = np.abs(terms)
-    left_out = terms[:, -2:].max(axis=1)
-    left_out *= left_out / np.maximum(terms.max(axis=1), 1e-300)
+    left_out, middle = terms[:, -2:].max(axis=1), terms[:, by.stages // 2 - 1 :][:, :2].max(axis=1)
+    left_out *= np.minimum(1.0, left_out / np.maximum(middle, 1e-300)) ** 2
     return stages, left_out, sound & (change <= _SETTLED)
 
 

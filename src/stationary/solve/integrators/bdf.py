@@ -13,6 +13,7 @@ import numpy as np
 from stationary.errors import spelled
 from stationary.lower.engines.casadi import quiet
 from stationary.lower.kernel import AbstractKernel, numeric
+from stationary.lower.many_states import at_states
 from stationary.solve.integrators.between_ends import unseen
 from stationary.solve.integrators.runge import Runge
 from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Ode, Piece
@@ -109,12 +110,12 @@ class BDF(AbstractIntegrator):
     ) -> Iterator[Piece]:
         """Integrate; see `AbstractIntegrator`."""
         outputs = np.unique(np.append(grid[grid > t], end))
-        furthest = min((end - t) / _FEWEST, 16 * ode.longest / _USUAL)
-        if dense:
-            furthest = min(furthest, (end - t) / _fine(ode, t, y, end))
-        apart = min(furthest, _AT_FIRST / natural_rate(ode, t, y, end - t))
-        most = ode.stride or _CHUNK
+        whole, most = end - t, ode.stride or _CHUNK
+        furthest = min(whole / _FEWEST, 16 * ode.longest / _USUAL)
+        apart = min(furthest, _AT_FIRST / natural_rate(ode, t, y, whole))
         while len(outputs):
+            # What vibrates fast in one place, as beside a cusp, need not do so in the next.
+            apart = min(apart, whole / _fine(ode, t, y, whole)) if dense else apart
             ahead = _nodes(t, outputs, apart, most)
             outputs, most = outputs[outputs > ahead[-1]], min(2 * most, _CHUNK)
             known, missed = sizes(ode, t, y, end), None
@@ -180,7 +181,7 @@ def _free(ode: Ode, times: np.ndarray, states: np.ndarray) -> int:
     return max(0, int(np.argmax(seen)) - 1)
 
 
-def _fine(ode: Ode, t: float, y: np.ndarray, end: float) -> int:
+def _fine(ode: Ode, t: float, y: np.ndarray, whole: float) -> int:
     """Return the number of nodes: enough for the fastest vibration where a piece may be cut."""
     if ode.stride is None or ode.kernel.states > _EXAMINED:
         return _FINE
@@ -188,7 +189,7 @@ def _fine(ode: Ode, t: float, y: np.ndarray, end: float) -> int:
     if not np.all(np.isfinite(slopes)):
         return _FINE
     rates = np.linalg.eigvals(slopes)
-    return min(_FINEST, max(_FINE, int((end - t) * np.abs(rates.imag).max() * _PER_RADIAN)))
+    return min(_FINEST, max(_FINE, int(whole * np.abs(rates.imag).max() * _PER_RADIAN)))
 
 
 def _narrowly(
@@ -440,7 +441,7 @@ def _piece(ode: Ode, times: np.ndarray, states: np.ndarray, steps: int, dense: b
 
     @cache
     def rates() -> np.ndarray:
-        return np.array([ode.f(t, y) for t, y in zip(times, states)])
+        return at_states(ode.kernel.rhs, times, states, ode.values(times))
 
     def between(ts: np.ndarray) -> np.ndarray:
         """Return polynomials through states and rates at two nodes; velocities are their slopes."""
