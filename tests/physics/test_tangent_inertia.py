@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sympy as sp
+from scipy.integrate import solve_ivp
 from scipy.special import ellipj
 
 import stationary as st
@@ -180,3 +181,35 @@ def test_masses_may_stand_on_any_of_redundant_coordinates(seed):
         held = st.simulate(system, span=span, start=begin, points=31)
         for h in theta:
             np.testing.assert_allclose(held[h], plain[h], atol=1e-9)
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("unit, time", [(1.0, 1.0), (1e9, 1e6), (1e-6, 1e-8)])
+@pytest.mark.parametrize("slope", [0.4, 1.3])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_mass_matrix_that_is_singular_on_the_way_is_passed(seed, slope, unit, time):
+    """A bead passes the origin of polar coordinates, where θ has no inertia but a rate: w + e ṙ."""
+    r, theta = st.coordinates("r theta")
+    rng = np.random.default_rng(seed)
+    w = rng.uniform(0.3, 2)
+    speed = w + rng.uniform(0.1, 2)
+    bead = st.System(
+        kinetic=(r.dot**2 + r**2 * theta.dot**2) / 2,
+        pfaffian=[theta.dot - w / time - slope * r.dot / unit],
+    )
+    motion = st.simulate(
+        bead, span=(0, 1.5 * time), points=5,
+        start={r: unit, r.dot: -speed * unit / time, theta.dot: (w - slope * speed) / time},
+    )  # fmt: skip
+
+    def rates(_, y):
+        # r̈ − r θ̇² = −e λ with λ = d/dt r²θ̇.
+        turn = w + slope * y[1]
+        force = y[0] * turn**2 - 2 * slope * y[0] * y[1] * turn
+        return [y[1], force / (1 + slope**2 * y[0] ** 2)]
+
+    exact = solve_ivp(rates, (0, 1.5), [1, -speed], "DOP853", rtol=1e-12, atol=1e-14).y[:, -1]
+    assert exact[0] < 0
+    assert motion[r][-1] / unit == pytest.approx(exact[0], abs=3e-11)
+    assert motion[r.dot][-1] * time / unit == pytest.approx(exact[1], abs=3e-11)
+    assert motion.digits > 12 and motion.method == "Taylor"

@@ -23,6 +23,10 @@ EXAMINE_UP_TO = 500
 # Pivots that keep this much of their row leave no doubt; below it eigenvalues decide.
 _CLEARLY = 1e-4
 
+# A mass that has come down to this part of what it was, and is that much below those that rows
+# leave free, is better completed by them.
+_LOST = 1e-3
+
 # A mass this many times smaller than those around it is none.
 NO_MASS = 1e-12
 
@@ -65,15 +69,44 @@ def check_inertia(
         A = numeric(graph, "constraints", dense=True)(*arguments)[2]
     # In units in which every coordinate weighs one: a metre beside a radian is no small mass.
     decades = np.round(np.log10(sizes_of(graph, params, t, q))).astype(int)
-    weights = np.sqrt(np.abs(augmented(M, A, 10.0**decades).diagonal()))
-    weights = np.where(weights > 0, weights, weights.max(initial=0.0) or 1.0)
+    weights = _weights(M, A, decades)
     free = tangent_basis(A / weights) if len(A) else np.eye(len(M))
-    tangent = free.T @ (M / np.outer(weights, weights)) @ free
-    values, vectors = np.linalg.eigh((tangent + tangent.T) / 2)
+    values, vectors = _masses(M, weights, free)
     # Rows complete M wherever it is definite on what they leave free, so that more is kept of it.
     if not len(values) or values[0] > (NO_MASS if len(A) else len(M) * np.finfo(float).eps):
         return tuple(decades.tolist()) if len(A) else ()
     raise _not_convex(M, free @ vectors[:, 0] / weights, values[0], graph.layout)
+
+
+def completed_by_rows(
+    graph: Graph, params: np.ndarray, start: tuple[float, np.ndarray], t: float, q: np.ndarray
+) -> tuple[int, ...]:
+    """Return the sizes by which rows complete M, if it is nearly singular at a state but for them.
+
+    What little mass is left in a direction there shows beside what it was at the start.
+    """
+    if graph.system.size > EXAMINE_UP_TO:
+        return ()
+    at = np.zeros_like(q), np.zeros(len(graph.system.inputs)), params
+    decades = np.round(np.log10(sizes_of(graph, params, *start))).astype(int)
+    M, M0 = (numeric(graph, "mass", dense=True)(*place, *at)[0] for place in ((t, q), start))
+    A, A0 = (numeric(graph, "constraints", dense=True)(*place, *at)[2] for place in ((t, q), start))
+    weights = _weights(M0, A0, decades)
+    whole = _masses(M, weights, np.eye(len(M)))[0][0]
+    free = _masses(M, weights, tangent_basis(A / weights))[0]
+    lost = whole < _LOST and (not len(free) or free[0] > max(whole, NO_MASS) / _LOST)
+    return tuple(decades.tolist()) if lost else ()
+
+
+def _weights(M: np.ndarray, A: np.ndarray, decades: np.ndarray) -> np.ndarray:
+    weights = np.sqrt(np.abs(augmented(M, A, 10.0**decades).diagonal()))
+    return np.where(weights > 0, weights, weights.max(initial=0.0) or 1.0)
+
+
+def _masses(M: np.ndarray, weights: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the masses along some directions, each coordinate in units of its own, and theirs."""
+    tangent = free.T @ (M / np.outer(weights, weights)) @ free
+    return np.linalg.eigh((tangent + tangent.T) / 2)
 
 
 def _shared(sizes: np.ndarray, masses: np.ndarray, layout: Layout) -> np.ndarray:

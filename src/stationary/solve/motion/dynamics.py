@@ -32,6 +32,7 @@ from stationary.solve.integrators import Variational, chosen
 from stationary.solve.motion.digits import LONGER, LOOKS, NEAR, OTHERS, digits_left, disturbed
 from stationary.solve.motion.events import Event, Watch, as_events, with_own_parameters
 from stationary.solve.motion.legs import Legs
+from stationary.solve.motion.ode import MassLost
 from stationary.solve.motion.reasons import failure
 from stationary.solve.motion.run import Run
 from stationary.solve.motion.stabilize import Baumgarte, Projection
@@ -177,7 +178,15 @@ def _simulated(
     # A push that cannot be foreseen is looked for at every output.
     unforeseen = kernel.sudden and not kernel.graph.scalar
 
-    def run(
+    def run(*arguments: Any) -> Motion:
+        nonlocal kernel
+        try:
+            return once(*arguments)
+        except MassLost as there:
+            kernel = kernel_of(system, driven.signature, rows, damped, there.sizes)
+            return once(*arguments)
+
+    def once(
         y: np.ndarray, grid: np.ndarray, method: Any, tolerances: tuple[float, float], prove: bool,
         late: int | None = None,
     ) -> Motion:  # fmt: skip

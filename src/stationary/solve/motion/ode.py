@@ -114,6 +114,13 @@ class BlowUp(Exception):
         self.at, self.y = at, y
 
 
+class MassLost(Exception):
+    """Raised where a motion comes to where rows complete M, with the sizes by which they do."""
+
+    def __init__(self, sizes: tuple[int, ...]):
+        self.sizes = sizes
+
+
 class Stopped(Exception):
     """Raised where the statement allows no motion to go on: a word and a sentence for why."""
 

@@ -15,11 +15,12 @@ from stationary.result.motion import Motion
 from stationary.result.state import State
 from stationary.result.status import Status
 from stationary.solve.consistent import projected
+from stationary.solve.inertia import completed_by_rows
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational, has_series
 from stationary.solve.motion.endings import Ends
 from stationary.solve.motion.events import Watch
 from stationary.solve.motion.legs import Legs, ending, shortened
-from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Ode, Piece, Stopped
+from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, MassLost, Ode, Piece, Stopped
 from stationary.solve.motion.proven_steps import proven_steps
 from stationary.solve.motion.rank_margin import Rows, rows_of
 from stationary.solve.motion.singular_passage import BESIDE, Crossings, refuse_forks
@@ -240,6 +241,7 @@ class Run:
                         if isinstance(self.integrator, Runge):
                             self.pace.require_end(self.legs.ode(t), y)
                 except BlowUp:
+                    self._require_mass(t, y)
                     if not self.steps:
                         self.require_finite(y)
                     fixed = isinstance(self.integrator, Variational)
@@ -265,6 +267,15 @@ class Run:
                             raise
                         # What ends others may not end series, which then may be slow.
                         self.integrator, self.may_change = Taylor(), True
+
+    def _require_mass(self, t: float, y: np.ndarray) -> None:
+        """Ask for a mass matrix completed by rows, if it is but for them that there is none."""
+        kernel, n = self.kernel, self.kernel.size
+        if not kernel.rows or getattr(kernel, "sizes", True) or not np.isfinite(y).all():
+            return
+        start = float(self.grid[0]), self.stated[:n]
+        if sizes := completed_by_rows(kernel.graph, self.params, start, t, y[:n]):
+            raise MassLost(sizes)
 
     def _series(self) -> bool:
         """Whether there are series, and they have not been tried."""
