@@ -96,6 +96,40 @@ def test_what_a_page_cannot_be_is_refused(name, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("action", "moves"), [('action = { "y.dot" = "-y.dot" }', False), ("", True)]
+)
+def test_events_that_change_the_state_are_not_left_out_in_silence(action, moves):
+    # A bounce: without it the ball would fall through the floor.
+    text = f"""
+        coordinates = ["y"]
+        [energies]
+        kinetic = "y'^2/2"
+        potential = "9.81*y"
+        [start]
+        y = 1
+        [simulate]
+        span = [0, 1]
+        [[simulate.events]]
+        expr = "y"
+        direction = -1
+        {action}
+    """
+    model = st.load(text)
+    for source in (model, model.ask("simulate")):
+        if moves:
+            assert "<!doctype html>" in st.live(source)
+            continue
+        with pytest.raises(st.StatementError, match="no events that change the state") as error:
+            st.live(source)
+        assert len(str(error.value).splitlines()) == 3
+
+
+def test_the_energy_is_not_called_t_plus_u_where_it_is_something_else(page):
+    # In a turning frame q̇·∂T/∂q̇ − T + U is kept, and T + U is not.
+    assert "T + U" not in page and "</span>E</span>" in page
+
+
 def test_coordinates_of_a_field_are_called_by_their_places_and_not_typed():
     X = st.positions("X")
     w, v = st.field("w", over=(X, 0, 2)), st.field("v", over=(X, 0, 2))

@@ -26,7 +26,7 @@ from stationary.derive.principle import equations
 from stationary.errors import StatementError, StationaryError, spelled
 from stationary.io.answers import values
 from stationary.io.model_file import Model
-from stationary.model.system import System
+from stationary.model.system import System, follower
 from stationary.model.views import view
 from stationary.pages.mathml import math
 from stationary.plot.style import COLORS
@@ -117,7 +117,8 @@ def live(
     Raises
     ------
     StatementError
-        For dry friction, contacts and sampled inputs, which pages do not know.
+        For dry friction, contacts, sampled inputs and events that change the state, which pages
+        do not know.
 
     Examples
     --------
@@ -130,6 +131,8 @@ def live(
     units: Mapping[str, str] = {}
     if isinstance(system, Model):
         model, system = system, system.system
+        asked = model.questions.get("simulate", {}).get("events") or ()
+        _refuse_actions(system, [x.name or f"events[{k}]" for k, x in enumerate(asked) if x.action])
         # Numbers in the page are in SI units, whatever they were written in.
         units = {p.name: model.unit(p.name) for p in (*system.parameters, *system.inputs)}
         start = started(model, start)
@@ -140,6 +143,7 @@ def live(
             span = model.questions["simulate"].get("span")
     elif isinstance(system, Motion):
         given, system = system, system.system
+        _refuse_actions(system, [f"one at t = {t:.6g}" for t, _ in given.struck[:1]])
         start = start or by_coordinate(given.kernel.layout, given.q[0], given.v[0])
         params = {**dict(zip((p.name for p in system.parameters), given.params)), **_named(params)}
         inputs = {**courses(system, given.drives), **_named(inputs)}
@@ -156,6 +160,15 @@ def live(
     if path is not None:
         Path(path).write_text(page, encoding="utf-8")
     return page
+
+
+def _refuse_actions(system: System, acting: list[str]) -> None:
+    if acting:
+        raise StatementError(
+            "a live page knows no events that change the state.",
+            f"Found {', '.join(acting)}.",
+            f"Make a film of it: {follower(system)}(…).animate('film.html').",
+        )
 
 
 @view("motion", "live")
@@ -281,7 +294,7 @@ def _page(
     pieces = {
         "TITLE": escape(name, quote=True),
         "STYLE": asset("style.css"),
-        "ENERGIES": _key(["T", "U", "T + U", "work"]),
+        "ENERGIES": _key(["T", "U", "E", "work"]),
         "EQUATIONS": _equations(moved),
         "ENGINE": asset("engine.js"),
         "CODE": moved.code,
