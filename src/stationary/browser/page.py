@@ -26,7 +26,7 @@ from stationary.derive.principle import equations
 from stationary.errors import StatementError, StationaryError, spelled
 from stationary.io.answers import values
 from stationary.io.model_file import Model
-from stationary.model.system import System, follower
+from stationary.model.system import System
 from stationary.model.views import view
 from stationary.pages.mathml import math
 from stationary.plot.style import COLORS
@@ -131,8 +131,8 @@ def live(
     units: Mapping[str, str] = {}
     if isinstance(system, Model):
         model, system = system, system.system
-        asked = model.questions.get("simulate", {}).get("events") or ()
-        _refuse_actions(system, [x.name or f"events[{k}]" for k, x in enumerate(asked) if x.action])
+        events = model.questions.get("simulate", {}).get("events") or ()
+        _refuse_actions([x.name or f"events[{k}]" for k, x in enumerate(events) if x.action])
         # Numbers in the page are in SI units, whatever they were written in.
         units = {p.name: model.unit(p.name) for p in (*system.parameters, *system.inputs)}
         start = started(model, start)
@@ -143,7 +143,7 @@ def live(
             span = model.questions["simulate"].get("span")
     elif isinstance(system, Motion):
         given, system = system, system.system
-        _refuse_actions(system, [f"one at t = {t:.6g}" for t, _ in given.struck[:1]])
+        _refuse_actions([f"one at t = {t:.6g}" for t, _ in given.struck[:1]])
         start = start or by_coordinate(given.kernel.layout, given.q[0], given.v[0])
         params = {**dict(zip((p.name for p in system.parameters), given.params)), **_named(params)}
         inputs = {**courses(system, given.drives), **_named(inputs)}
@@ -162,12 +162,12 @@ def live(
     return page
 
 
-def _refuse_actions(system: System, acting: list[str]) -> None:
+def _refuse_actions(acting: list[str]) -> None:
     if acting:
         raise StatementError(
             "a live page knows no events that change the state.",
             f"Found {', '.join(acting)}.",
-            f"Make a film of it: {follower(system)}(…).animate('film.html').",
+            "Make a film of it: st.simulate(…).animate('film.html').",
         )
 
 
