@@ -21,6 +21,9 @@ _SOON = 1e-4
 # Matrices of so many numbers are looked at together; of more than a few, one after the other.
 _NUMBERS, _FEW = 500_000, 50
 
+# What rows have for themselves is enough while so much is left of the most that it was.
+_OWN = 0.5
+
 # Looks around the least of many, and how often they come closer.
 _LOOKS, _CLOSER = 21, 8
 
@@ -31,6 +34,10 @@ class Rows:
     A row may lose it by vanishing, as well as by becoming parallel to others: its length is
     measured beside what it changes by when coordinates move by their sizes. `full` is the most that
     was left on the way. `shape` are the moves over which they turn, where they alone tell.
+
+    The last link of a chain moves coordinates that no other row does: it depends on no other while
+    its slope along these is not lost, and so do the others after it. Of such rows each is looked at
+    by itself; the `core` of those that loops are made of is looked at together.
     """
 
     def __init__(
@@ -38,7 +45,8 @@ class Rows:
     ):
         self.graph, self.params, self.rank, self.shape = graph, params, rank, shape
         self.sizes = np.where(shape > 0, shape, other)
-        self.full = 0.0
+        self.full, self.most = 0.0, 0.0
+        self.core, self.own = _loops(*numeric(graph, "constraints").places(2), graph)
 
     def left(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
         """Return how far the rows are from losing their rank: 1 for what is at right angles."""
@@ -50,21 +58,24 @@ class Rows:
         """Return times between which no loss of rank hides, and what is left of it at each.
 
         What is left changes no faster than the rows turn. Where it may come below a bound between
-        two times, so many more are added that it cannot.
+        two times, more are added until it cannot, or the rows hardly turn between them.
         """
-        left, rates = self._turning(times, evaluate(times))
-        low = below(left)
-        way = np.diff(times) * np.maximum(rates[:-1], rates[1:])
-        hidden = (left[:-1] + left[1:] - way < 2 * low) & (way > low / 2)
-        if not hidden.any():
-            return times, left
-        counts = np.where(hidden, np.minimum(np.ceil(2 * way / low), _MOST_LOOKS), 1).astype(int)
-        part = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        every = np.repeat(times[:-1], counts) + part * np.repeat(np.diff(times) / counts, counts)
-        inner = every[part > 0]
-        more = self.left(inner, evaluate(inner))
-        times, order = np.unique(np.concatenate([times, inner]), return_index=True)
-        return times, np.concatenate([left, more])[order]
+        (left, rates), most = self._turning(times, evaluate(times)), _MOST_LOOKS * len(times)
+        while len(times) < most:
+            low = below(left)
+            apart = np.diff(times)
+            way = apart * np.maximum(rates[:-1], rates[1:])
+            room = np.maximum(left[:-1] + left[1:] - 2 * low, low / 2)
+            if not np.any(way > room):
+                break
+            counts = np.clip(np.ceil(way / room), 1, _MOST_LOOKS).astype(int)
+            part = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+            every = np.repeat(times[:-1], counts) + part * np.repeat(apart / counts, counts)
+            inner = every[part > 0]
+            more = self._turning(inner, evaluate(inner))
+            times, order = np.unique(np.concatenate([times, inner]), return_index=True)
+            left, rates = (np.append(x, y)[order] for x, y in zip((left, rates), more))
+        return times, left
 
     def lowest(self, times: np.ndarray, left: np.ndarray, evaluate: Callable, low: float) -> float:
         """Return the least that is left around all times at which it goes through a least value.
@@ -103,16 +114,31 @@ class Rows:
         A, turned = both[:count], (both[count:] - both[:count]) / _SOON
         length = np.linalg.norm([A, turned], axis=3).max(axis=0)[:, :, None]
         A, turned = (x / np.maximum(length, 1e-300) for x in (A, turned))
-        squares = np.linalg.eigvalsh(A @ np.swapaxes(A, 1, 2))[:, -self.rank]
+        own = np.linalg.norm(A * self.own, axis=2)[:, ~self.core].min(axis=1, initial=1.0)
+        self.most = max(self.most, own.max(initial=0.0))
+        if own.min() < _OWN * self.most:
+            # Others may hold what it loses: all are looked at together from here on.
+            self.core, self.full, self.most = np.ones_like(self.core), 0.0, 0.0
+            return self._turning(times, states)
         # What a short row is measured by changes, too: its part is a tangent rather than a sine.
         part = np.linalg.norm(A, axis=2, keepdims=True)
-        rates = speed * _norms(turned * np.where(part < 1, 1 + part**2, 1.0))
+        rates = speed * self._norms(turned * np.where(part < 1, 1 + part**2, 1.0))
         if self.graph.driven and times[-1] > times[0]:
             # Time turns rows where nothing moves, too.
             soon = _SOON * (times[-1] - times[0])
             later = self._rows(times + soon, q, v) / np.maximum(length, 1e-300)
-            rates += _norms(later - A) / soon
-        return np.sqrt(np.maximum(squares, 0.0)), rates
+            rates += self._norms(later - A) / soon
+        rank = self.rank - np.sum(~self.core)
+        if rank == 0:
+            return own, rates
+        A = A[:, self.core]
+        squares = np.linalg.eigvalsh(A @ np.swapaxes(A, 1, 2))[:, -rank]
+        return np.minimum(own, np.sqrt(np.maximum(squares, 0.0))), rates
+
+    def _norms(self, changes: np.ndarray) -> np.ndarray:
+        """Return what changes of the rows make of what is left, at most."""
+        single = np.linalg.norm(changes[:, ~self.core], axis=2).max(axis=1, initial=0.0)
+        return np.maximum(single, _norms(changes[:, self.core]))
 
     def _rows(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the rows for moves by the sizes of the coordinates."""
@@ -132,11 +158,31 @@ class Rows:
         return np.where(np.isfinite(A), A, 0.0)
 
 
+def _loops(rows: np.ndarray, columns: np.ndarray, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+    """Return which rows loops are made of, and which entries each of the others has for itself.
+
+    A column belongs to a row that alone is left with an entry in it, after rows that have columns
+    of their own were taken away.
+    """
+    shape = graph.layout.multipliers, graph.system.size
+    entries = np.zeros(shape, dtype=bool)
+    entries[rows, columns] = True
+    core, own = np.ones(shape[0], dtype=bool), np.zeros(shape, dtype=bool)
+    while True:
+        alone = entries & (entries.sum(axis=0) == 1)
+        ends = alone.any(axis=1)
+        if not ends.any():
+            return core, own
+        own[ends], core[ends], entries[ends] = alone[ends], False, False
+
+
 def _norms(matrices: np.ndarray) -> np.ndarray:
     """Return norms of some matrices, which singular values change by no more than.
 
     That of many rows with few entries is far below the root of the sum of their squares.
     """
+    if not matrices.shape[1]:
+        return np.zeros(len(matrices))
     sums = np.abs(matrices).sum(axis=1).max(axis=1) * np.abs(matrices).sum(axis=2).max(axis=1)
     return np.minimum(np.linalg.norm(matrices, axis=(1, 2)), np.sqrt(sums))
 
