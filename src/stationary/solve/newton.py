@@ -312,7 +312,7 @@ class Balancing:
 
     @np.errstate(over="ignore", invalid="ignore")
     def _run(self, place: Place) -> tuple[Place, Ending]:
-        best, lowest, waited, start, reach = place, np.inf, 0, place.q, 0.0
+        best, lowest, waited, start, reach, dusted = place, np.inf, 0, place.q, 0.0, False
         for count in range(MOST_STEPS):
             self.tick()
             if not place.finite or not np.all(np.isfinite(place.H.data)):
@@ -338,7 +338,12 @@ class Balancing:
                 and self.reached(place.q, d)
             ):
                 break
-            there = self._along(place, linear, d, change)
+            if not dusted and self._size(d) <= 64 * self._size(np.spacing(np.abs(place.q))):
+                # Of a place known to its last digits some coordinates may be dust beside zero.
+                dust = np.abs(place.q + d) <= np.spacing(self.lengths)
+                there, dusted = place.moved(np.where(dust, -place.q, d), place.lam + change), True
+            else:
+                there = self._along(place, linear, d, change)
             if there is None:
                 break
             place = there

@@ -14,14 +14,20 @@ import numpy as np
 
 from stationary.result.status import Status
 from stationary.solve.continuation.corrector import FIRST, slope_of, without
-from stationary.solve.continuation.crossing import AROUND, CROSSED, LONGEST, AbstractCrossing
+from stationary.solve.continuation.crossing import (
+    CROSSED,
+    LONGEST,
+    LOST,
+    SAME_VALUE,
+    AbstractCrossing,
+)
 from stationary.solve.continuation.equilibrium_curve import AbstractCurve
 from stationary.solve.continuation.roots import dip_of, root_of
 from stationary.solve.continuation.trails import Mark, Trail, distance, joined, nearest_on
 from stationary.solve.progress import Progress
 
-# The shortest step, in the scaled variables.
-_SHORTEST = 1e-9
+# The shortest step, in the scaled variables, and one so short that what is in it is taken as it is.
+_SHORTEST, _CLOSE = 1e-9, 1e-6
 
 # A step may turn the tangent by at most this (cosine): more, and it may have left its branch.
 _TURN = 0.94
@@ -38,7 +44,7 @@ _WIDE, _AWAY = 4.0, 1e3
 
 # Points this near to one another are one: the parameter, and the place, which of folds is found
 # more exactly than of crossings. A branch that leaves one level folds there by last digits.
-_SAME_VALUE, _SAME_CROSSING, _SAME_FOLD, _LEAVES = 1e-6, 1e-4, 1e-6, 1e-4
+_SAME_CROSSING, _SAME_FOLD, _LEAVES = 1e-4, 1e-6, 1e-4
 
 # The count of a corrector's steps that leaves the step as it is.
 _GOOD_CORRECTIONS = 3
@@ -48,6 +54,9 @@ _BLURRED = 0.2
 
 # A determinant that comes so near to zero, beside the ends of its step, may touch it.
 _TOUCHES = 1e-2
+
+# How far from where a branch starts it is looked whether it has been followed already.
+_PROBES = (5 * FIRST, FIRST / 2)
 
 # How far a curve is from the middle of its step at most, beside the step.
 _ARCHED = 0.1
@@ -74,7 +83,7 @@ class Follower(AbstractCrossing):
     deadline: float
     trails: list[Trail] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
-    knots: list[np.ndarray] = field(default_factory=list)
+    knots: list[tuple[np.ndarray, float]] = field(default_factory=list)
     free: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     #: How many branches begin at its points that were not followed.
     left_out: int = 0
@@ -159,7 +168,7 @@ class Follower(AbstractCrossing):
                 continue
             new, corrections = corrected
             ahead = self.tangent(new, tangent)
-            if ahead @ tangent < _TURN and step > 1e-6:
+            if ahead @ tangent < _TURN and step > _CLOSE:
                 step /= 2
                 continue
             edge = self._beyond(new)
@@ -326,13 +335,22 @@ class Follower(AbstractCrossing):
                     return False
                 # Where others fold, too, or all that cross a branch leave it level, they meet here.
                 turn = at(root)
-                if not self._branch_point(turn, tangent, leaving) and self.on_curve(turn):
+                exact = self.on_curve(turn)
+                here = not exact or self._crossed(turn)
+                if not (here and self._branch_point(turn, tangent, leaving)):
+                    if not exact and length > _CLOSE:
+                        return False
                     self._note("fold", turn)
-        elif abs(after[0] - before[0]) > 1 and (index := self._passed(old, new)) is not None:
-            # Two modes at once: the determinant touches zero and does not change its sign.
-            root = root_of(lambda s: self.curve.stiffnesses(at(s))[index], length)
-            if root is not None:
-                self._branch_point(at(root), tangent, leaving)
+        if abs(after[0] - before[0]) > 1:
+            # Several modes: the determinant may touch zero without a change of its sign, or beside
+            # where it changes.
+            passed = [root] if root is not None else []
+            for index in self._passed(old, new):
+                s = root_of(lambda s, i=index: self.curve.stiffnesses(at(s))[i], length)
+                if s is not None and all(abs(s - x) > SAME_VALUE for x in passed):
+                    passed.append(s)
+                    root = s if root is None else root
+                    self._branch_point(at(s), tangent, leaving)
         # What gives way without swinging is no Hopf point: one is looked for to both sides of it.
         edges = [(0.0, before), (length, after)]
         if root is not None:
@@ -376,8 +394,9 @@ class Follower(AbstractCrossing):
     def _softest(self, z: np.ndarray) -> float:
         """Return the least that equations change by where the parameter stays: none at a fold."""
         _, J = self.curve.values(z)
-        finite = np.all(np.isfinite(J))
-        return float(np.linalg.svd(J[:, :-1], compute_uv=False)[-1]) if finite else np.inf
+        if not np.all(np.isfinite(J)):
+            return np.inf
+        return float(np.linalg.svd(np.vstack([J, self.free])[:, :-1], compute_uv=False)[-1])
 
     def _tests(self, z: np.ndarray, tangent: np.ndarray, counts: Sequence) -> np.ndarray:
         """Return what changes its sign at a fold, at a branch point and at a Hopf point.
@@ -463,12 +482,12 @@ class Follower(AbstractCrossing):
 
         return length, at
 
-    def _passed(self, old: np.ndarray, new: np.ndarray) -> int | None:
-        """Return which stiffness goes through zero, if an even number of them does."""
+    def _passed(self, old: np.ndarray, new: np.ndarray) -> list[int]:
+        """Return which stiffnesses go through zero, if several do."""
         before, after = self.curve.stiffnesses(old), self.curve.stiffnesses(new)
         size = max(np.abs(before).max(initial=0.0), 1e-300)
         changed = np.flatnonzero((before * after < 0) & (np.abs(before) > 1e-9 * size))
-        return int(changed[0]) if len(changed) >= 2 and len(changed) % 2 == 0 else None
+        return changed.tolist() if len(changed) > 1 else []
 
     def _singular(self, z: np.ndarray, tangent: np.ndarray) -> bool:
         """Tell whether branches cross here."""
@@ -481,7 +500,7 @@ class Follower(AbstractCrossing):
         z = self.polished(z)
         _, J = self.curve.values(z)
         # Rows are of order one: at a crossing J has lost a rank to many more digits than these.
-        if not self.on_curve(z) or np.linalg.svd(J, compute_uv=False)[-1] > CROSSED:
+        if not self.on_curve(z) or not self.ranks_lost_at(z, CROSSED):
             return False
         # The null space of J: one direction is the branch itself, the others leave it.
         _, sizes, rows = np.linalg.svd(np.vstack([J, self.free]))
@@ -499,49 +518,61 @@ class Follower(AbstractCrossing):
         kinds = [level is not (slope_of(way) < _SYMMETRIC) for way in ways]
         if self._note("pitchfork" if all(kinds) else "branch", z):
             places = [] if every else self.around(z, plane, along)
-            self.knots += [z] * bool(places)
+            far = max((float(np.linalg.norm(place - z)) for place in places), default=0.0)
+            self.knots += [(z, _BLURRED * far)] * bool(places)
             leaving += [(z, (place - z) / np.linalg.norm(place - z), place) for place in places]
             if not places:
                 self.unclear += not every and len(ways) > 1
                 leaving += [(z, sign * way, None) for way in ways for sign in (1.0, -1.0)]
         return True
 
+    def _crossed(self, turn: np.ndarray) -> bool:
+        """Tell whether branches cross where one turns, and not only near its fold."""
+        there = self.polished(turn)
+        return self.ranks_lost_at(there, LOST) > 0 and self._same(there, turn, _LEAVES)
+
     def _note(self, kind: str, w: np.ndarray, frequency: float | None = None) -> bool:
         n, scale = self.curve.n, self.curve.scale
-        for knot in self.knots:
+        for knot, blurred in self.knots:
             apart = np.abs(self.curve.kinematics.difference(knot, w))
-            if np.append(apart[:n], apart[-1]).max() < _BLURRED * AROUND:
+            if np.append(apart[:n], apart[-1]).max() < blurred:
                 return False
         for known in self.marks:
-            apart = np.abs(self.curve.kinematics.difference(known.z / scale, w))
             near = _SAME_CROSSING
             if kind == "fold":
                 near = _SAME_FOLD if known.kind == "fold" else _LEAVES
-            if apart[-1] < _SAME_VALUE and apart[:n].max(initial=0.0) < near:
+            if self._same(known.z / scale, w, near):
                 return False
         self.marks.append(Mark(kind, w * scale, frequency))
         return True
 
+    def _same(self, one: np.ndarray, other: np.ndarray, near: float) -> bool:
+        """Tell whether two places are one, as near as that."""
+        apart = np.abs(self.curve.kinematics.difference(one, other))
+        return bool(apart[-1] < SAME_VALUE and apart[: self.curve.n].max(initial=0.0) < near)
+
     def _known(self, z: np.ndarray, direction: np.ndarray, beside: np.ndarray | None) -> bool:
         """Tell whether the branch that starts here has been followed already."""
-        probe = beside
-        if probe is None:
-            corrected = self.correct(z + 5 * FIRST * direction, direction)
-            if corrected is None:
-                return True
-            probe = corrected[0]
+        if beside is not None:
+            return self._followed(beside, FIRST / 2)
+        # Far from the start the corrector may be thrown onto another, near it last digits lead.
+        some = [(reach, self.correct(z + reach * direction, direction)) for reach in _PROBES]
+        return all(place is None or self._followed(place[0], reach / 10) for reach, place in some)
+
+    def _followed(self, probe: np.ndarray, near: float) -> bool:
+        """Tell whether a branch that has been followed passes a place as near as that."""
         # Coordinates and the parameter; multipliers follow from them.
-        some = np.append(np.arange(self.curve.n), len(z) - 1)
+        some = np.append(np.arange(self.curve.n), len(probe) - 1)
         for trail in self.trails:
             points = trail.points / self.curve.scale
             target = self.curve.written_near(probe[some], points[:, some], some)
             away, corner, share = nearest_on(points[:, some], target)
-            if away < 0.5 * FIRST:
+            if away < near:
                 return True
             leg = points[min(corner + 1, len(points) - 1)] - points[corner]
             # A curve leaves its polygon by a part of a step that both its ends are near to.
             if away < _ARCHED * np.linalg.norm(leg):
                 on_it = self.correct(points[corner] + share * leg, leg / np.linalg.norm(leg))
-                if on_it and np.linalg.norm(on_it[0][some] - target[corner]) < 0.5 * FIRST:
+                if on_it and np.linalg.norm(on_it[0][some] - target[corner]) < near:
                     return True
         return False

@@ -131,7 +131,9 @@ def _diagram(curve: EquilibriumCurve, follower: Follower) -> Diagram:
         for trail in follower.trails
     ]
     every = np.vstack([branch.q for branch in branches])
-    known = {"t": curve.search.t, "u": curve.search.inputs, "reach": np.ptp(every, axis=0)}
+    # What nothing moves is measured by what would bend there: it may be dust.
+    reach = np.maximum(np.ptp(every, axis=0), curve.scale[:n])
+    known = {"t": curve.search.t, "u": curve.search.inputs, "reach": reach}
     branches = [passed(branch, "continuation", throw=False, **known) for branch in branches]
     # What is zero to the last digit of the span is zero.
     digit = np.finfo(float).eps * (curve.span[1] - curve.span[0])

@@ -6,6 +6,7 @@ import numpy as np
 
 from stationary.solve.continuation.corrector import (
     ALONE,
+    FIRST,
     MOST_CORRECTIONS,
     AbstractCorrector,
     ended,
@@ -24,7 +25,7 @@ CROSSED = 1e-6
 
 # What is left next to a crossing of ranks that may all be lost in it; what is left of them and of
 # equations once it is found; steps by which it is brought onto its curve.
-_LOSING, _LOST, _LAST = LONGEST, 1e-9, 2
+_LOSING, LOST, _LAST = LONGEST, 1e-9, 2
 
 # How far beside a place it is looked how slopes change.
 _BESIDE = 1e-5
@@ -36,6 +37,12 @@ AROUND, _SIDES, _STEPS = LONGEST, 60, 40
 # to the branch that is being followed, it is the same one; so short is the last of Newton's steps.
 _PASSES, _SAME, _NEAR = 0.2, 0.05, 1e-4
 
+# Crossings this near to one another are one, or found from one place so many times as far from it.
+SAME_VALUE, _FARTHER = 1e-6, 3.0
+
+# How much more than what stands alone at all a branch does next to its crossing.
+_CLEARLY = 10.0
+
 
 class AbstractCrossing(AbstractCorrector):
     """A curve that branches cross."""
@@ -43,15 +50,20 @@ class AbstractCrossing(AbstractCorrector):
     def polished(self, z: np.ndarray) -> np.ndarray:
         """Return the crossing next to a place: there J has lost a rank, or several at once."""
         sizes = np.linalg.svd(self.curve.values(z)[1], compute_uv=False)
-        for ranks in range(max(int(np.sum(sizes < _LOSING)), 1), 0, -1):
+        near: list[tuple[float, np.ndarray]] = []
+        # Along a family as many are lost everywhere.
+        least = len(self.free) + 1
+        for ranks in range(max(int(np.sum(sizes < _LOSING)), least), least - 1, -1):
             there = self._where_lost(z, ranks)
-            near = np.abs(there - z).max() < LONGEST
-            if not (near and self.curve.missed(there) < _LOST):
+            away = float(np.abs(there - z).max())
+            if not (away < LONGEST and self.curve.missed(there) < LOST):
                 continue
             sizes = np.linalg.svd(self.curve.values(there)[1], compute_uv=False)
-            if ranks == 1 or sizes[-ranks] < _LOST:
-                z = there
-                break
+            if ranks == least or sizes[-ranks] < LOST:
+                near.append((away, there))
+        # Of several crossings the one that was met; of one place the most that is lost there.
+        nearest = max(SAME_VALUE, _FARTHER * min((away for away, _ in near), default=0.0))
+        z = next((there for away, there in near if away <= nearest), z)
         return self._settled(z)
 
     def _settled(self, z: np.ndarray) -> np.ndarray:
@@ -109,8 +121,13 @@ class AbstractCrossing(AbstractCorrector):
 
     def ranks_lost(self, z: np.ndarray) -> int:
         """Return how many ranks are lost at the crossing next to a place."""
-        _, J = self.curve.values(self.polished(z))
-        return int(np.sum(np.linalg.svd(J, compute_uv=False) < CROSSED))
+        return self.ranks_lost_at(self.polished(z), CROSSED)
+
+    def ranks_lost_at(self, z: np.ndarray, small: float) -> int:
+        """Return how many ranks are lost at a place besides those of a family."""
+        _, J = self.curve.values(z)
+        sizes = np.linalg.svd(np.vstack([J, self.free]), compute_uv=False)
+        return int(np.sum(sizes[: len(z) - 1] < small))
 
     def tangents(self, z, J, plane: np.ndarray) -> list[np.ndarray]:
         """Return the tangents of the branches that cross, none where curvature does not tell them.
@@ -163,7 +180,22 @@ class AbstractCrossing(AbstractCorrector):
                 return []
             places.append(place)
             ways.append((z - place, held))
-        return places
+        return [self._nearer(z, plane, place) for place in places]
+
+    def _nearer(self, z: np.ndarray, plane: np.ndarray, place: np.ndarray) -> np.ndarray:
+        """Return the place at which a branch leaves as near as it is told from others there."""
+        radius = AROUND / 2
+        while radius > FIRST:
+            way = (place - z) / 2
+            near = self._at(z, plane, z + way, radius)
+            if near is None or np.linalg.norm(near - z - way) > _PASSES * radius:
+                break
+            _, J = self.curve.values(near)
+            sizes = np.linalg.svd(self.bordered(J, plane.T @ (plane @ (near - z)) / radius))[1]
+            if sizes[-1] < _CLEARLY * ALONE * sizes[0]:
+                break
+            place, radius = near, radius / 2
+        return place
 
     def _nearest(self, guess: np.ndarray, held: np.ndarray) -> np.ndarray:
         """Return a guess that balances as well as it can while what it is along these is held."""

@@ -101,7 +101,7 @@ def _(rest: Equilibrium, *, start: np.ndarray | None = None) -> list[Finding]:
         rest.lam.every, travel=None if start is None else rest.q - start,
     )  # fmt: skip
     return [
-        *balance(state, _REST, start),
+        *balance(state, _REST, 0.0 if start is None else state.forces(start)),
         *constraints(state, _REST),
         *contacts(state, _REST),
         *held(state),
@@ -258,16 +258,22 @@ def _(
 ) -> list[Finding]:
     graph, claims = graph_of(branch.layout.system), []
     names = [p.name for p in branch.layout.system.parameters]
-    travel, first = np.ptp(branch.q, axis=0), None
+    first = None
     # The middle of a branch first: its sizes are those of the question.
-    order = np.roll(np.arange(len(branch.q)), -(len(branch.q) // 2))
-    for k in order:
+    order = np.roll(np.arange(len(branch.q)), -(len(branch.q) // 2)).tolist()
+
+    def state(k: int, first: State | None = None) -> State:
         value, q, lam = branch.parameter[k], branch.q[k], branch.lam[k]
         params = np.array([value if n == branch.name else branch.params[n] for n in names])
-        state = State(graph, t, q, np.zeros_like(q), u(q), params, lam, travel=travel, first=first)
-        first = first or state
-        # Where a branch is flat, forces a tenth of the diagram away tell what is rounding.
-        claims += [*balance(state, _REST, q + 0.1 * reach), *constraints(state, _REST)]
+        return State(graph, t, q, np.zeros_like(q), u(q), params, lam, travel=reach, first=first)
+
+    # Where a branch is flat, what its springs pull elsewhere tells what is rounding.
+    pulls = np.max([state(k).springs @ reach for k in {0, order[0], len(order) - 1}], axis=0)
+    for k in order:
+        here = state(k, first)
+        first = first or here
+        far = np.maximum(pulls, np.abs(here.forces(here.q + 0.1 * reach)))
+        claims += [*balance(here, _REST, far), *constraints(here, _REST)]
     return claims
 
 

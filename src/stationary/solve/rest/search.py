@@ -183,6 +183,9 @@ class Search(AbstractAtRest):
         good = np.isfinite(stiff) & np.isfinite(force) & (stiff > 0)
         energies = np.divide(force**2, stiff, out=np.zeros(len(q)), where=good)
         bent = self.bend > 0
+        # Nor does dust, as what is left of a coordinate that a mirror holds at zero.
+        digits = np.max(stiff * (64 * np.spacing(np.abs(q))) ** 2, where=good, initial=0.0)
+        energies = np.where(energies > digits, energies, 0.0)
         energies[good & bent] = (stiff * self.bend**2)[good & bent]
         energy = float(np.max(energies, initial=0.0))
         if good.all() and not bent.any():

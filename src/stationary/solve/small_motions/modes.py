@@ -169,7 +169,9 @@ def _unbalanced(search: Search, q: np.ndarray) -> Finding | None:
     """Return the claim of rest that is furthest from true, None where forces balance."""
     lam = search.first_multipliers(q, np.arange(search.balance.rows))
     u, zero = search.inputs(q), np.zeros_like(q)
-    state = State(search.balance.graph, search.t, q, zero, u, search.params, lam)
+    # Dust beside zero pulls nothing: what matters is a share of what moves alike.
+    graph, moves = search.balance.graph, search.moves(q)
+    state = State(graph, search.t, q, zero, u, search.params, lam, travel=moves)
     return worst([*balance(state, _AT_REST), *constraints(state, _AT_REST)])
 
 
