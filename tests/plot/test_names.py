@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 import stationary as st
+from stationary.plot.style import label
 
 NAMES = ["costs $5_{ and $6", r"50 % of \alpha_{ & <c>"]
 
@@ -69,3 +70,11 @@ def test_letters_that_mathematics_has_not_are_set_as_text():
 
     assert label("位置") == "位置" and label("位置.dot") == "位置.dot"
     assert label("скорость").startswith("$") and label("theta.dot") == r"$\dot{\theta}$"
+
+
+def test_angular_velocities_and_axes_of_bodies_are_labelled_by_their_names():
+    R = st.rotation("R")
+    x = st.coordinates("x")
+    assert [label(e) for e in R.omega] == [rf"$\omega_{{R {a}}}$" for a in "xyz"]
+    assert label(3 * R.omega[1] ** 2) == r"$3 \omega_{R y}^{2}$"
+    assert label(x * R.matrix[2][0]) == "$R_{zx} x$" and label(R.entries[0]) == "$R_{w}$"

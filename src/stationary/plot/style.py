@@ -13,6 +13,7 @@ import sympy as sp
 
 from stationary.errors import spelled
 from stationary.model.arrays import Array
+from stationary.model.space.rotation import orientations
 from stationary.model.symbols import Coordinate
 
 #: Colours that the colour-blind can tell apart (Okabe and Ito), the darkest first.
@@ -101,13 +102,24 @@ def label(thing: Any, unit: str = "") -> str:
         stem, _, order = thing.partition(".")
         thing = Coordinate(stem)
         thing = {"dot": thing.dot, "ddot": thing.ddot}.get(order, thing)
-    thing = sp.S(thing)
+    thing = _turning(sp.S(thing))
     plain = str(thing)
     if len(plain) > _LONGEST_LABEL:
         return plain[: _LONGEST_LABEL - 1] + "…"
     text = f"${sp.latex(thing)}$"
     # Mathematics has no letters of the Far East; text has them where a font is installed.
     return text if _can_be_set(text) and not any(map(_is_far, plain)) else plain
+
+
+def _turning(e: sp.Basic) -> sp.Basic:
+    """Write angular velocities and axes of bodies by their names, not by quaternions."""
+    for r in orientations(s for s in e.free_symbols if isinstance(s, sp.Symbol)):
+        rates = [sp.Symbol(f"omega_{r.name}_{a}") for a in "xyz"]
+        axes = [sp.Symbol(f"{r.name}_{a}{b}") for a in "xyz" for b in "xyz"]
+        swap = dict(zip((x for row in r.matrix for x in row), axes))
+        swap |= dict(zip(r.omega, rates)) | {x / 2: w / 2 for x, w in zip(r.omega, rates)}
+        e = e.xreplace(swap)
+    return e
 
 
 def _is_far(letter: str) -> bool:
