@@ -179,3 +179,24 @@ def test_what_would_take_hours_is_told_where_contacts_touch(swings, monkeypatch)
     # To and fro in a gap, or about the middle; until then all is as it should be.
     there = np.cos(1e8 * t) if swings else 1 - abs((t + 0.5) % 2 - 1)
     assert motion[x][-1] == pytest.approx(there, abs=1e-9)
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize(
+    "begin, method",
+    [(0.0, "auto"), (1e3, "auto"), (1e6, "auto"), (0.0, st.BDF()), (1e3, st.BDF()),
+     (1e6, st.Runge())],
+)  # fmt: skip
+def test_a_wall_that_moves_by_pieces_pushes_at_any_time(begin, method):
+    # At rest, faster and faster from 1 s to 2 s, then steadily: a spring holds the mass to it.
+    x = st.coordinates("x")
+    t = st.t - begin
+    way = st.Piecewise((0, t < 1), ((t - 1) ** 2 / 2, t < 2), (t - 1.5, True))
+    wall = st.Contact(x - way, name="wall")
+    system = st.System(kinetic=x.dot**2 / 2, potential=x**2 / 4, contacts=[wall])
+    motion = st.simulate(system, span=(begin, begin + 5), points=11, method=method)
+    expected = np.select([motion.t - begin < 1, motion.t - begin < 2],
+                         [0, (motion.t - begin - 1)**2 / 2], motion.t - begin - 1.5)  # fmt: skip
+    # Seen through the last digits of time, the wall trembles.
+    np.testing.assert_allclose(motion[x], expected, rtol=0, atol=1e-9 + 1e-13 * begin)
+    assert motion.lam["wall"][-1] == pytest.approx(3.5 / 2, abs=1e-8)

@@ -263,6 +263,11 @@ class AbstractLaw(AbstractKernel):
         return self.law
 
     @cached_property
+    def states(self) -> int:
+        """Number of entries of y: contacts have more than their graph tells."""
+        return self.rhs.numel_out(0)
+
+    @cached_property
     def arguments(self) -> tuple[Any, Any, Any]:
         """Symbols t, y, p."""
         return tuple(self.rhs.sx_in())  # pyright: ignore[reportReturnType]

@@ -271,7 +271,7 @@ class Run:
     def _require_mass(self, t: float, y: np.ndarray) -> None:
         """Ask for a mass matrix completed by rows, if it is but for them that there is none."""
         kernel, n = self.kernel, self.kernel.size
-        if not kernel.rows or getattr(kernel, "sizes", True) or not np.isfinite(y).all():
+        if not kernel.rows or kernel.sizes or not np.isfinite(y).all():
             return
         start = float(self.grid[0]), self.stated[:n]
         if sizes := completed_by_rows(kernel.graph, self.params, start, t, y[:n]):
