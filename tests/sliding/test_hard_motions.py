@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import stationary as st
 from tests.checks import assert_order
@@ -149,3 +150,55 @@ def test_what_leaps_lands_at_one_place_however_many_times_are_asked_for():
         return slide.q[-1]
 
     assert landed(4) == pytest.approx(landed(11), abs=4e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
+def test_a_foot_that_a_turntable_carries_along_for_an_instant_ends_nothing(seed):
+    # A hand leads a part over a turning table, under a load, until a foot goes as the table does:
+    # there its friction turns round at once.
+    rng = np.random.default_rng(seed)
+    feet = np.array([(-0.139, -0.812), (-0.304, 0.243), (-0.957, 0.749), (0.708, -0.911)])
+    feet = feet + rng.uniform(-0.003, 0.003, (4, 2))
+    limits, turns, middle = np.array([0.842, 0.348, 0.756, 0.324]), 1.12, np.array([0.327, -0.673])
+    hand, place, first = np.array([-0.21, -0.444]), np.array([-0.847, 0.46]), 0.491
+    speed, rate = np.array([0.991, -1.507]), np.array([0.216, -0.108])
+    aside, load = np.array([-0.173, 0.359]), np.array([0.062, 0.115])
+
+    def turned(p, angle):
+        c, s = np.cos(angle), np.sin(angle)
+        return np.asarray(p) @ np.array([[c, s], [-s, c]])
+
+    way = place + turned(hand, first)
+
+    def balance(t, angle):
+        """Return how fast it turns: moments about the hand balance, written out here."""
+        arms, arm = turned(feet - hand, angle), turned(aside - hand, angle)
+        there = way + speed * t + rate * t**2 / 2 + arms - middle
+        goes = speed + rate * t - turns * there[:, ::-1] * [-1, 1]
+
+        def moment(spin):
+            slips = goes + spin * arms[:, ::-1] * [-1, 1]
+            drags = limits[:, None] * slips / np.linalg.norm(slips, axis=1)[:, None]
+            lost = arms[:, 0] * drags[:, 1] - arms[:, 1] * drags[:, 0]
+            return arm[0] * load[1] - arm[1] * load[0] - lost.sum()
+
+        return brentq(moment, -50, 50, xtol=1e-12)
+
+    angle, h = first, 0.002
+    for t in h * np.arange(500):
+        angle += h * balance(t + h / 2, angle + h / 2 * balance(t, angle))
+    c, s, C, S = st.cos(phi), st.sin(phi), st.cos(turns * st.t), st.sin(turns * st.t)
+
+    def at(p):
+        return x + c * p[0] - s * p[1], y + s * p[0] + c * p[1]
+
+    table = []
+    for k, p in enumerate(feet):
+        X, Y = (a - m for a, m in zip(at(p), middle))
+        table.append(st.Friction(limits[k], on=(C * X + S * Y, C * Y - S * X), name=f"foot {k}"))
+    led = [a - w - v * st.t - r * st.t**2 / 2 for a, w, v, r in zip(at(hand), way, speed, rate)]
+    part = st.System(friction=table, constraints=led, loads=[st.Load(tuple(load), on=at(aside))])
+    start = {x: place[0], y: place[1], phi: first}
+    slide = st.quasistatics(part, span=(0, 1), start=start, points=11)
+    assert slide[phi][-1] == pytest.approx(angle, abs=2 * slide.residual["increments"])

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from stationary.solve.sliding.coulomb.pressed import limited
+from stationary.solve.sliding.instant.least_power import solved
 from stationary.solve.sliding.over_time.increment_newton import end_of_increment
 from stationary.solve.sliding.over_time.stretch import onto
 from stationary.solve.sliding.problem.measure import Measure
@@ -81,6 +82,10 @@ def increment(
     while end is not None and part < h:
         part, x = 2 * part, start.q + 2 * (end.x - start.q)
         end = end_of_increment(question, start, part, x, end.forces)
+    if end is None and not same and (least := _least_power(question, t, q)) is not None:
+        # What is slow turns so fast that what it did before misleads.
+        x, forces = start.q + h * least.v, least.forces
+        end = end_of_increment(question, start, h, x, forces)
     if end is None:
         raise Failed("too many steps")
     place, (y, lam, mu) = end.place, end.forces
@@ -90,6 +95,15 @@ def increment(
     if not _proves(answer, measure):
         raise Failed("too many steps")
     return Increment(start.t + h, end.x, replace(place, problem=exact), answer, h)
+
+
+def _least_power(question: Question, t: float, q: np.ndarray) -> Answer | None:
+    """Return velocities of least power where few, as if forces did not change with the place."""
+    place = question.at(t, q, viscous=True)
+    if not place.problem.dense:
+        return None
+    answer = solved(question, place)[0].answer
+    return None if answer is None else everywhere(question, place, answer)
 
 
 def stable(
