@@ -492,12 +492,16 @@ def test_completion_works_in_bash(tmp_path):
     assert said.stdout.split("\n")[:2] == ["simulate", "pendulum.toml"]
 
 
-def test_a_reader_that_goes_away_is_no_error(tmp_path):
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [("equations p.toml --explain", "# Equations"), ("completion bash", "# eval")],
+)
+def test_a_reader_that_goes_away_is_no_error(asked, first, tmp_path):
     (tmp_path / "p.toml").write_text(MODEL, encoding="utf-8")
-    words = f"{sys.executable} -m stationary equations p.toml --explain | head -1"
+    words = f"{sys.executable} -m stationary {asked} | head -1"
     said = subprocess.run(["bash", "-c", words], cwd=tmp_path, capture_output=True, text=True,
                           env=ENV)  # fmt: skip
-    assert said.stdout.startswith("# Equations") and "Traceback" not in said.stderr
+    assert said.stdout.startswith(first) and "Traceback" not in said.stderr
 
 
 def test_the_help_of_every_command_is_complete():

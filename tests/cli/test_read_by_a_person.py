@@ -92,6 +92,22 @@ SMALL = 'coordinates = ["x"]\n[energies]\nkinetic = "x\'^2/2"\n[start]\nx = 1\n'
 
 
 @pytest.mark.parametrize(
+    ("change", "note"),
+    [
+        ("l=50", "note: l=50 is 50 m; the file writes cm."),
+        ("m2=250", "note: m2=250 is 250 kg; the file writes g."),
+        ("x=3", ""),
+        ("g=9.8", ""),
+        ("l=50 cm", ""),
+        ("F=1", ""),
+    ],
+)
+def test_numbers_without_the_unit_of_the_file_are_told(ask, change, note):
+    code, said = ask("check", block("cart with pendulum"), "--set", "k=2", "--set", change)
+    assert code == 0 and ("note: " in said) == bool(note) and note in said
+
+
+@pytest.mark.parametrize(
     ("options", "code", "words"),
     [
         ("simulate --span 1:0", 2, "--span is empty, reversed"),
@@ -100,9 +116,11 @@ SMALL = 'coordinates = ["x"]\n[energies]\nkinetic = "x\'^2/2"\n[start]\nx = 1\n'
         ("simulate --span 0:1 --fps 0", 2, "--fps is out of its range"),
         ("simulate --span 0:1 -o folder.csv", 5, "'folder.csv' cannot be written"),
         ("continue --parameter kk --span 0:1", 2, "Did you mean 'k'?"),
-        ("continue --parameter x --span 0:1", 2, "behind --parameter, 'x'"),
-        ("equilibria --within y=0:1", 2, "behind --within, 'y'"),
-        ("linearize --at y=0", 2, "behind --at, 'y'"),
+        ("continue --parameter x --span 0:1", 2, "behind --parameter the parameter 'x'"),
+        ("equilibria --within x", 2, "as in --within theta=-1:4"),
+        ("equilibria --within x=3:1", 2, "as in --within theta=-1:4"),
+        ("equilibria --within y=0:1", 2, "behind --within the coordinate 'y'"),
+        ("linearize --at y=0", 2, "behind --at the coordinate 'y'"),
         ("linearize --at x=nan", 2, "Found 'nan'"),
         ("weigh --friction -1", 2, "0 or more"),
     ],

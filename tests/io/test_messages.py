@@ -317,6 +317,7 @@ def test_functions_of_python_packages_are_called_by_their_names_alone():
         ("π*m", "Write pi for π."),
         ("sin^2(theta)", "Write sin(x)^2."),
         ("(m)(l)", "Write (…)*(…) for a product."),
+        ('\\"m\\"', "Leave the quotes out."),
         ("cos(m)sin(m)", "Write (…)*sin for a product."),
     ],
 )

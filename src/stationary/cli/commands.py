@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from stationary.cli.typed import (
     float_of,
     given_to,
     pair_of,
+    plain_numbers,
     range_of,
     require_names,
     require_size,
@@ -53,7 +55,12 @@ def answer(options: Any) -> Answer:
 def model_of(options: Any) -> st.Model:
     """Read the model file, with the values that --set gives."""
     changes = dict(pair_of(text, "--set") for text in options.changes)
-    return st.load(options.model).changed(changes)
+    model = st.load(options.model)
+    changed = model.changed(changes)
+    if not options.quiet:
+        for note in plain_numbers(model, changes):
+            print(note, file=sys.stderr)
+    return changed
 
 
 def _few(names: Any) -> str:

@@ -16,20 +16,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     top = parser()
     options = top.parse_args(arguments)
-    if options.version:
-        from stationary import __version__
-
-        print(f"stationary {__version__}")
-        return DONE
-    if not options.command:
-        top.print_help()
-        return USAGE
-    if options.command == "completion":
-        from stationary.cli.completion import script
-
-        print(script(options.shell))
-        return DONE
     try:
+        if options.version:
+            from stationary import __version__
+
+            print(f"stationary {__version__}", flush=True)
+            return DONE
+        if not options.command:
+            top.print_help()
+            return USAGE
+        if options.command == "completion":
+            from stationary.cli.completion import script
+
+            print(script(options.shell), flush=True)
+            return DONE
         return _answered(options)
     except KeyboardInterrupt:
         print("\nstopped from the keyboard.", file=sys.stderr)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import stationary as st
 from stationary.cli.answer import Mistyped
 from stationary.errors import say, unknown
+
+# How what an option takes is written, where it is no plain value or range.
+_EXAMPLES = {"--within": "theta=-1:4", "--at": "theta=0.5"}
 
 
 def pair_of(text: str, option: str) -> tuple[str, str]:
@@ -19,7 +22,7 @@ def pair_of(text: str, option: str) -> tuple[str, str]:
             say(
                 f"{option} does not understand '{text}'.",
                 "Expected a name, '=' and a value.",
-                f"Write it as in {option} m=2.",
+                f"Write it as in {option} {_EXAMPLES.get(option, 'm=2')}.",
             )
         )
     return name.strip(), value.strip()
@@ -35,7 +38,7 @@ def range_of(text: str, option: str) -> tuple[float, float]:
             say(
                 f"{option} does not understand '{text}'.",
                 "Expected two numbers with ':' between them.",
-                f"Write it as in {option} 0:10.",
+                f"Write it as in {option} {_EXAMPLES.get(option, '0:10')}.",
             )
         ) from None
     if not ends[0] < ends[1] or math.isinf(ends[1] - ends[0]):
@@ -43,7 +46,8 @@ def range_of(text: str, option: str) -> tuple[float, float]:
             say(
                 f"{option} is empty, reversed or without end.",
                 f"Found '{text}'.",
-                f"Give two finite numbers, the smaller one first, as in {option} 0:10.",
+                f"Give two finite numbers, the smaller one first, as in "
+                f"{option} {_EXAMPLES.get(option, '0:10')}.",
             )
         )
     return ends
@@ -119,6 +123,18 @@ def float_of(text: str, name: str) -> float:
     return value
 
 
+def plain_numbers(model: st.Model, changes: Mapping[str, str]) -> Iterator[str]:
+    """Say of numbers without a unit what they mean where the file writes another unit than SI."""
+    courses = {u.name for u in model.system.inputs}
+    for name, text in changes.items():
+        unit = model.units.get(name, "")
+        if not unit or name in courses or not text.replace(".", "", 1).lstrip("+-").isdecimal():
+            continue
+        one = model.changed({name: f"1 {unit}"})
+        if {**one.params, **one.start}[name] != 1.0:
+            yield f"note: {name}={text} is {text} {model.unit(name)}; the file writes {unit}."
+
+
 def require_names(model: st.Model, option: str, typed: Iterable[str | None], *kinds: str) -> None:
     """Refuse names behind an option that the model does not know as such."""
     system = model.system
@@ -133,4 +149,4 @@ def require_names(model: st.Model, option: str, typed: Iterable[str | None], *ki
     names = dict.fromkeys(name for kind in kinds for name in known[kind])
     for name in typed:
         if name is not None and name not in names:
-            raise Mistyped(unknown(f"the {kinds[0]} behind {option},", name, names))
+            raise Mistyped(unknown(f"behind {option} the {kinds[0]}", name, names))

@@ -252,6 +252,8 @@ class _Parser:
         }
         if character in "₀₁₂₃₄₅₆₇₈₉":
             remedies[character] = "Write figures of names on the line, as in x1."
+        if character == '"' and not self.text[:at].strip():
+            remedies[character] = "Leave the quotes out."
         package = re.search(r"\b(np|numpy|math|sp|sympy|st)\Z", self.text[:at])
         if character == "." and package:
             remedies["."] = f"Leave '{package[1]}.' out: functions stand alone, as in cos(x)."
