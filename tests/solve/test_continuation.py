@@ -568,3 +568,27 @@ def test_augustis_column_leans_to_both_sides_and_its_branches_end_where_it_lies_
     upright = [s for s in diagram.special if abs(s[a]) + abs(s[b]) < 1e-6]
     assert [s.kind for s in upright] == ["pitchfork", "pitchfork"]
     assert [s.parameter / force for s in upright] == pytest.approx([1.0, 1.6], rel=1e-9)
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_a_branch_that_goes_straight_on_is_followed_by_long_steps(unit):
+    """A rope of springs hangs straight: each stretches by what hangs below it."""
+    n = 10
+    r = st.coordinates("r", shape=(n, 2))
+    g, k = st.parameters(g=9.81 * unit, k=100.0)
+    stretch = [r[i] - (r[i - 1] if i else 0 * r[0]) for i in range(n)]
+    rope = st.System(
+        potential=st.each(lambda p: g * p[1], r)
+        + sum(k * (st.norm((d[0], d[1])) - unit) ** 2 / 2 for d in stretch)
+    )
+    hanging = {r: np.column_stack([0.001 * np.arange(n), -1.0 - np.arange(n)]) * unit}
+    rest = st.statics(rope, start=hanging)
+    diagram = st.continuation(rope, parameter=g, span=(5 * unit, 20 * unit), start=rest)
+    (branch,) = diagram.branches
+    assert branch.parameter[[0, -1]] == pytest.approx([5 * unit, 20 * unit], rel=1e-12)
+    assert len(branch.parameter) < 200 and np.all(branch.stable) and not diagram.special
+    below = np.cumsum(np.arange(n, 0, -1))
+    for i in (0, n - 1):
+        exact = -(i + 1) * unit - branch.parameter / 100.0 * below[i]
+        assert branch[r[i, 1]] == pytest.approx(exact, rel=1e-9)

@@ -22,7 +22,7 @@ from stationary.solve.continuation.crossing import (
     AbstractCrossing,
 )
 from stationary.solve.continuation.equilibrium_curve import AbstractCurve
-from stationary.solve.continuation.roots import dip_of, root_of
+from stationary.solve.continuation.roots import dip_of, goes_on, root_of
 from stationary.solve.continuation.trails import Mark, Trail, distance, joined, nearest_on
 from stationary.solve.progress import Progress
 
@@ -38,6 +38,12 @@ _LEVEL, _SYMMETRIC = 1e-9, 1e-4
 
 # The part of a step by which it is looked beside a fold that lies in it.
 _BESIDE = 0.05
+
+# The longest step where a branch, and what is watched for zeros along it, go straight on.
+_LONG = 0.4
+
+# What is as deep, beside its neighbours, dips towards zero.
+_DIPS = 1e-6
 
 # Beyond this distance from the start steps grow with it, and there a branch has left for infinity.
 _WIDE, _AWAY = 4.0, 1e3
@@ -190,6 +196,11 @@ class Follower(AbstractCrossing):
                 )
                 break
             ends = counts[-1], self.curve.growing(new)
+            test = self._tests(new, ahead, ends[1])
+            even = goes_on(trail, tests, new, test) and ends[0][::4] == ends[1][::4]
+            if step > LONGEST and not even:
+                step = LONGEST
+                continue
             if not self._between(z, new, tangent, ends, side_branches):
                 step /= 2
                 continue
@@ -197,6 +208,7 @@ class Follower(AbstractCrossing):
             z, tangent = new, ahead
             trail.append(z)
             tangents.append(tangent)
+            tests.append(test)
             self._look_back(trail, tangents, counts, tests, side_branches)
             progress.show(float(np.clip(z[-1], low, high) - low))
             begin = self.curve.written_near(home, z)
@@ -212,7 +224,8 @@ class Follower(AbstractCrossing):
             if corrections <= _GOOD_CORRECTIONS:
                 # Far out a branch is as smooth as it is far.
                 reach = float(np.abs(z - home)[:-1].max(initial=0.0))
-                step = min(1.5 * step, LONGEST * max(1.0, reach / _WIDE))
+                longest = _LONG if even and corrections == 1 else LONGEST
+                step = min(1.5 * step, longest * max(1.0, reach / _WIDE))
             elif corrections > 5:
                 step /= 1.5
         self._look_back(trail, tangents, counts, tests, side_branches, ended=True)
@@ -426,7 +439,9 @@ class Follower(AbstractCrossing):
             steps, some = [1], np.abs(tests[0]) < np.abs(tests[1])
         elif len(trail) > 2:
             before, here, after = np.abs(tests[-3:])
-            steps, some = [len(trail) - 1, len(trail) - 2], (here < before) & (here < after)
+            # What stays the same dips by its rounding.
+            least = (1 - _DIPS) * np.minimum(before, after)
+            steps, some = [len(trail) - 1, len(trail) - 2], here < least
         else:
             return
         for i in steps:

@@ -16,6 +16,9 @@ _ZERO, _ALONE, _STARTS, _STEPS = 1e-9, 1e-4, 60, 40
 # How exactly a dip is looked for, beside the step: by the third it is where parabolas lead.
 _NEAR = 1e-7
 
+# By how much, beside itself, what goes straight on may differ from a straight line.
+_STRAIGHT = 0.1
+
 
 def root_of(f: Callable[[float], float], length: float) -> float | None:
     """Return where a test function passes through zero along a step."""
@@ -83,3 +86,16 @@ def _slopes(forms: np.ndarray, way: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     """Return the slopes of quadratic forms and of the square of a vector, and what is left."""
     slopes = np.vstack([2 * forms @ way, 2 * way])
     return slopes, np.append(forms @ way @ way, way @ way - 1)
+
+
+def goes_on(
+    trail: list[np.ndarray], tests: list[np.ndarray], new: np.ndarray, test: np.ndarray
+) -> bool:
+    """Tell whether what is watched for zeros goes straight on from two points to a new one."""
+    if len(trail) < 2:
+        return False
+    far = np.linalg.norm(new - trail[-1]) / np.linalg.norm(trail[-1] - trail[-2])
+    straight = tests[-1] + far * (tests[-1] - tests[-2])
+    known = np.isfinite(test)
+    even = np.array_equal(known, np.isfinite(straight)) and np.all((test * tests[-1])[known] > 0)
+    return bool(even and np.all(np.abs(test - straight)[known] <= _STRAIGHT * np.abs(test)[known]))
