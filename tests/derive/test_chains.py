@@ -157,6 +157,7 @@ def by_us(tree):
     return M, gravity, force, compiled.acceleration(whole[0], whole[1])[order]
 
 
+@pytest.mark.slow
 @given(seed=some.integers(0, 10**6), count=some.integers(1, 5))
 @settings(max_examples=4, phases=[Phase.explicit, Phase.generate])
 @example(seed=4, count=6)

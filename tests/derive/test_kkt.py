@@ -217,6 +217,7 @@ def by_hand(system, t, q, v, alpha):
     return found[:n], found[n:], np.linalg.cond(K)
 
 
+@pytest.mark.slow
 def test_the_graph_solves_what_a_dense_solver_solves():
     for seed in range(24):
         rng = np.random.default_rng(seed)

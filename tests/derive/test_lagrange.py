@@ -189,6 +189,7 @@ SYSTEMS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_residuals_agree_with_lagrangesmethod_of_sympy(name):
     system = SYSTEMS[name]

@@ -37,6 +37,7 @@ def test_constraints_and_moments_have_their_place():
     assert r"m \ddot{z} &= - g m + \lambda_{\mathrm{table}}" in text
 
 
+@pytest.mark.slow
 def test_what_is_conserved_is_written_by_angular_velocities():
     frame = st.Frame().move(st.coordinates("x y z")).turn(R)
     report = st.check(st.body(2.0, inertia=(1, 2, 3), frame=frame, gravity=9.81))

@@ -203,6 +203,7 @@ def chained(count: int, body: str) -> str:
     return X + '[definitions]\nd0 = "x*y"\n' + "".join(lines) + energies
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("body", "value"),
     [
@@ -272,6 +273,7 @@ def test_a_wrong_unit_of_a_long_term_is_named_without_writing_it_out():
         counted(st.load, text)
 
 
+@pytest.mark.slow
 def test_many_parts_are_added_in_a_time_that_grows_as_their_number():
     names = ", ".join(f'"x{i}"' for i in range(401))
     rods = "".join(

@@ -97,6 +97,7 @@ def test_the_report_of_a_continuum_has_its_field_equations():
     assert "By parts along the interval" in made.html and '<div class="note">' not in made.html
 
 
+@pytest.mark.slow
 def test_a_bead_of_a_file_follows_the_tractrix(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bead.toml").write_text(TRACTRIX, encoding="utf-8")

@@ -16,6 +16,7 @@ def one_angle(windows):
     return st.System(kinetic=inertia * a.dot**2 / 2, potential=weight * st.sin(a)), a
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
 def test_every_method_passes_where_the_motion_is_determined(method):
     """Two times flat in 1.5 s: places as by one angle, with which nothing is singular."""
@@ -119,6 +120,7 @@ def test_units_of_single_coordinates_make_no_place_singular(method, seed):
     np.testing.assert_allclose(units[2] * found[X[2]], turned, rtol=0, atol=1e-8)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "method, slow",
     [
@@ -187,6 +189,7 @@ def test_a_slider_crank_of_equal_rods_passes_under_its_pivot(method):
     np.testing.assert_allclose(found[s], 2 * np.cos(expected[a]), atol=1e-7)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "method", [*METHODS[:2], pytest.param(METHODS[2], marks=pytest.mark.slow)], ids=str
 )

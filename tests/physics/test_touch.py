@@ -395,6 +395,7 @@ def test_a_stack_of_boxes_stands_still(count):
 # -- friction in the plane, many contacts ---------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "feet", [(-1, 0.3), (-1, 0.2, 1), pytest.param((-1, -0.5, 0.1, 0.7, 1), marks=pytest.mark.slow)]
 )

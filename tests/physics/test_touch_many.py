@@ -270,7 +270,7 @@ def fallen(kind, count, height=0.2):
     return balls, {q: 0.05 + 0.11 * i + 0.003 * np.sin(i) for i, q in enumerate(y)}
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("kind", "count", "height"), [
     # Rounding tilts the plate at the end of its bounces, each of these in another way.
     ("plate", 3, 0.3), ("plate", 3, 0.17), ("plate", 4, 0.17), ("plate", 7, 0.2), ("plate", 7, 0.3),

@@ -130,6 +130,7 @@ def check_changes(seed, count):
     return [*seen, str(motion.status)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("count, seeds", [
     (1, range(6)), (2, range(6)),
     pytest.param(1, range(100, 160), marks=pytest.mark.slow),

@@ -19,6 +19,7 @@ def drawn(over, *names):
     return panels
 
 
+@pytest.mark.slow
 def test_one_axis_gives_curves_two_give_maps_and_samples_pairs():
     forces = np.linspace(0, 3, 5)
     curve = drawn({F: forces}, "x")

@@ -294,7 +294,7 @@ def test_contradictory_and_bad_pushes_are_refused_in_three_parts():
         assert str(error.value).count("\n") == 2
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.2, 0.35, 0.5])
 def test_many_forces_that_are_lost_are_left_out_or_told(share):
     # Up to a quarter of the pushes are mistakes; more of them contradict the others.
@@ -326,6 +326,7 @@ MEANT = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("words", "noise"),
     [

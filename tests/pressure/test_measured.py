@@ -45,6 +45,7 @@ def test_angles_that_jump_by_a_turn_do_not_count():
 SLOW = pytest.mark.slow
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "unit"),
     [(0, 1.0), pytest.param(1, 1e3, marks=SLOW), pytest.param(2, 1e-3, marks=SLOW)],

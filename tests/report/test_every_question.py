@@ -55,6 +55,7 @@ SYSTEMS |= {path.stem: st.load(path) for path in FILES}
 LONG = ("four-bar", "flagellum", "box")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in SYSTEMS]
 )

@@ -56,6 +56,7 @@ def swung(hand, weights):
     return part + st.System(constraints=[x + 0.3 * st.cos(phi), y + 0.3 * st.sin(phi) - hand])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", ["swung", "pushed"])
 def test_a_search_at_every_stage_leads_where_compiled_equations_do(monkeypatch, request, kind):
     # Too many unknowns to be compiled: then velocities of least power are searched for.

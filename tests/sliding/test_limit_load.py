@@ -114,6 +114,7 @@ def test_a_capstan_of_n_contacts_holds_the_known_ratio(count, ratio):
     np.testing.assert_allclose(way - speed[:, None] * ways, 0, atol=1e-9)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("blocks", [1, 2, 3])
 def test_a_stack_overhangs_by_half_the_harmonic_sum(blocks):
     # QS-LADDER: n blocks overhang by (1/2) H_n; a little less stands, a little more falls.

@@ -256,7 +256,7 @@ def test_a_violated_pfaffian_row_decays_at_twice_the_rate():
     np.testing.assert_allclose(rate, rate[0] * np.exp(-3 * found.t), rtol=0, atol=1e-11)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("angle", "rate", "span"),
     [

@@ -320,6 +320,7 @@ def test_a_series_that_does_not_end_where_the_next_one_begins_is_refused(name, m
         assert np.all(np.abs(again.y[-1] - right.y[-1]) <= 2e-13 * again.steps * size)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["pendulum", "free", "driven", "rod", "skate", "rope"])
 def test_a_fixed_step_that_is_wrong_is_refused(name, monkeypatch):
     system, start = SYSTEMS[name]

@@ -71,6 +71,7 @@ def test_a_pull_on_what_is_stiff_is_balanced_beside_what_is_free():
     assert rest.inertia == (N // 2, 0, N // 2)
 
 
+@pytest.mark.slow
 def test_pairs_that_are_free_are_counted_where_no_eigenvalue_is_told_from_the_others():
     q = st.coordinates("q", shape=(N,))
     springs = st.each(lambda a, b: 1e9 * (a - b) ** 2, q[::2], q[1::2])

@@ -52,6 +52,7 @@ def test_a_sampled_push_moves_what_rests():
     assert motion[x][-1] == pytest.approx(1 / 6 + 0.5 * 2 + 2, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_no_library_writes_to_the_terminal(capfd):
     runaway = st.System(kinetic=x.dot**2 / 2, potential=-(x**4))
     lost = st.System(kinetic=x.dot**2 / 2, potential=2 * st.sqrt(1 - x))

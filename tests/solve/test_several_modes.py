@@ -27,6 +27,7 @@ def _angles(branch, unit, origin):
     return np.degrees(np.arctan2(b, a))[far] % 360
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("sides", "unit", "origin"), [(4, 1e9, 0.0), (6, 1e-9, 3e-9)])
 def test_all_branches_leave_a_post_that_leans_alike_to_many_sides(sides, unit, origin):
     # cos(nθ) is ±1 on 2n rays; those on which it is −1 have the lower energy.
@@ -60,7 +61,7 @@ def test_a_branch_on_which_one_mode_gives_way_as_another_holds_again_meets_all_o
     assert len(found.branches) == 1 + 2 + 4
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(("at", "straight"), [((0.0, 0.0), 1), ((0.8, -0.6), 2)])
 def test_rings_through_two_crossings_are_listed_once(at, straight):
     # The post is soft between P = 1 and P = 3 alone: four rings pass through both. Met from one of

@@ -290,6 +290,7 @@ PERIODIC = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("kind", "method", "atol"),
     [

@@ -162,6 +162,7 @@ def systems():
     }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", systems())
 def test_the_error_falls_with_the_square_of_the_step(name):
     system, start, inputs = systems()[name]
