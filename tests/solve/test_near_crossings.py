@@ -68,4 +68,5 @@ def test_a_branch_that_turns_while_something_is_free_folds_there(beside):
     system = st.System(potential=x**3 / 3 - mu * x + beside, kinetic=x.dot**2 + y.dot**2)
     diagram = st.continuation(system, parameter=mu, span=(-1, 2), start={x: 1}, params={mu: 1})
     assert [(s.kind, s.parameter) for s in diagram.special] == [("fold", 0.0)]
-    assert len(diagram.branches) == 1
+    (branch,) = diagram.branches
+    assert branch.status.message.endswith("no point of it has mu below 0")

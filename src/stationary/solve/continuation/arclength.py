@@ -254,7 +254,8 @@ class Follower(AbstractCrossing):
             start = next(same, None)
             kind = f"the {start.kind} at " if start else ""
             words.insert(0, f"began at {kind}{name} = {parameter[0]:.6g}")
-        folds = [s.z[-1] for s in self.marks if s.kind == "fold"]
+        digit = self._digit(0.0)
+        folds = [s.z[-1] * (abs(s.z[-1]) > digit) for s in self.marks if s.kind == "fold"]
         slack = 1e-3 * self.curve.scale[-1]
         lowest, highest = float(parameter.min()), float(parameter.max())
         # A fold lies a little beyond the points on both sides of it.
