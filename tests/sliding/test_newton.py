@@ -387,6 +387,28 @@ def test_what_nothing_holds_runs_away_beside_what_stays(seed, length, force, spe
     np.testing.assert_allclose(error.direction, [0, 0, 0, 1], atol=1e-9)
 
 
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("length, force", [(1, 1), (1e4, 1e-5), (1e9, 1)])
+@pytest.mark.parametrize("seed", [0, 1, 11])
+def test_a_body_that_rubs_nowhere_runs_away_in_every_unit(seed, length, force):
+    # A drive holds one of its points in one way; nothing holds the rest against the load.
+    rng = np.random.default_rng(seed)
+    part, _ = on_rails(rng, length, force, 1.0, [0.0], 0)
+    u, v, w = st.coordinates("u v w")
+    driven, loaded, way = rng.uniform(-1, 1, (3, 2))
+
+    def at(p):
+        c, s = length * st.cos(w), length * st.sin(w)
+        return u + c * p[0] - s * p[1], v + s * p[0] + c * p[1]
+
+    rows = (a - length * b for a, b in zip(at(driven), driven))
+    drive = sum(a * float(b) for a, b in zip(rows, way)) - length * rng.normal() * st.t
+    pull = st.Load(tuple(force * rng.normal(size=2)), on=at(loaded))
+    other = st.System(constraints=[drive], loads=[pull], coordinates=[u, v, w])
+    for find in (st.minimum_power, st.newton):
+        assert find(part + other, throw=False).status == "accelerates"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [161, 174])
 def test_a_runaway_whose_rails_change_on_the_way_is_found_as_by_least_power(seed):

@@ -522,26 +522,29 @@ def levers_of(B: Any, held: Iterable[Any]) -> np.ndarray:
     """Return how fast what rubs moves with each velocity, or what shares rows with what does."""
     levers = most_of(abs(B), 0).astype(float)
     missing = levers == 0
-    if missing.any():
-        rows = sparse.coo_matrix(abs(sparse.vstack([sparse.coo_matrix(x) for x in held])))
-        i, j, slope = rows.row, rows.col, rows.data
-        most = np.zeros(rows.shape[0])
-        np.maximum.at(most, i, slope)
-        for _ in range(_TIED):
-            over = np.divide(slope, levers[j], out=np.zeros(len(j)), where=levers[j] > 0)
-            sizes, tied = np.zeros(rows.shape[0]), np.zeros(len(levers))
-            np.maximum.at(sizes, i, over)
-            # A row that hardly depends on what rubs ties nothing to it.
-            size = np.where(sizes[i] > _ACROSS * most[i], sizes[i], 0.0)
-            np.maximum.at(tied, j, np.divide(slope, size, out=0 * slope, where=size > 0))
-            before, levers = levers, np.where(missing, tied, levers)
-            if np.array_equal(before, levers):
-                break
-    tied = levers[levers > 0]
-    if len(tied) == len(levers):
+    if not missing.any():
         return levers
-    # What nothing ties to what rubs is in the units of most that is.
-    return np.where(levers > 0, levers, np.median(tied) if len(tied) else 1.0)
+    rows = sparse.coo_matrix(abs(sparse.vstack([sparse.coo_matrix(x) for x in held])))
+    i, j, slope = rows.row, rows.col, rows.data
+    most = np.zeros(rows.shape[0])
+    np.maximum.at(most, i, slope)
+    for _ in range(_TIED):
+        over = np.divide(slope, levers[j], out=np.zeros(len(j)), where=levers[j] > 0)
+        sizes, tied = np.zeros(rows.shape[0]), np.zeros(len(levers))
+        np.maximum.at(sizes, i, over)
+        # A row that hardly depends on what rubs ties nothing to it.
+        size = np.where(sizes[i] > _ACROSS * most[i], sizes[i], 0.0)
+        np.maximum.at(tied, j, np.divide(slope, size, out=0 * slope, where=size > 0))
+        before, levers = levers, np.where(missing, tied, levers)
+        if np.array_equal(before, levers):
+            break
+    tied, own = levers > 0, np.zeros(len(levers))
+    usual = np.median(levers[tied]) if tied.any() else 1.0
+    # What nothing ties to what rubs is in the units of most that is, its parts as its rows say.
+    some = ~tied[j] & (slope > _ACROSS * most[i])
+    np.maximum.at(own, j[some], slope[some])
+    own = own * (usual / np.median(own[own > 0])) if some.any() else own
+    return np.where(tied, levers, np.where(own > 0, own, usual))
 
 
 def by_rows(sizes: np.ndarray, rows: Any) -> Any:
