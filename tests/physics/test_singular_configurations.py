@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import stationary as st
 from tests.physics.mechanisms import four_bars
@@ -462,3 +463,19 @@ def test_a_four_bar_at_grashof_s_limit_folds_and_goes_on(seed, unit):
     wound = 2 * np.pi * np.round((now + turned)[:, :1] / (2 * np.pi))
     np.testing.assert_allclose(now, wound - turned, rtol=0, atol=1e-7)
     assert abs(motion.balance).max() <= 1e-9 * motion.kinetic.max()
+
+
+@pytest.mark.parametrize("until", [0.95, 0.98, 0.99, 1.0, 1.02])
+@pytest.mark.parametrize("closely", [1e-4, 3e-4])
+def test_a_motion_may_end_where_it_comes_near_a_singular_configuration(closely, until):
+    # Along x y = c, past the crossing of the axes, at constant speed.
+    x, y = st.coordinates("x y")
+    bead = st.System(kinetic=(x.dot**2 + y.dot**2) / 2, constraints=[x * y - closely])
+    length = np.hypot(1, closely)
+    start = {x: 1, y: closely, x.dot: -1 / length, y.dot: closely / length}
+    motion = st.simulate(bead, span=(0, until), start=start, points=3)
+    way = solve_ivp(
+        lambda _, z: [-1 / np.hypot(1, closely / z[0] ** 2)], (0, until), [1.0], "Radau",
+        rtol=1e-12, atol=1e-14,
+    )  # fmt: skip
+    assert motion[x][-1] == pytest.approx(way.y[0, -1], abs=1e-10)

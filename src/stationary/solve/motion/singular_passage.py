@@ -156,11 +156,13 @@ class Crossings:
         if left.min() >= _LOW * self.rows.full:
             return None
         least = 0.0
-        if left[-1] >= _EDGE * self.rows.full:
+        # Behind the last instant nothing is lost any more.
+        last = piece.t[-1] >= ode.last
+        if left[-1] >= _EDGE * self.rows.full or last:
             # What has just come over another one begins with little left.
             least = self.rows.lowest(times, left, piece.evaluate, _LOW * self.rows.full)
             least = min(left[0], least)
-            if least > _PASSED * self.rows.full:
+            if least > (_LOST if last else _PASSED) * self.rows.full:
                 return None
         best = None
         for t, start in reversed(self.known):
