@@ -384,7 +384,7 @@ def test_a_value_is_pointed_to_the_argument_that_takes_it():
             assert str(caught.value).endswith(advice[right])
     # What is asked for is no value that is given.
     with pytest.raises(st.StatementError) as caught:
-        st.statics(st.System(potential=m * x**2 / 2), params={m: 1})["m"]
+        st.statics(st.System(potential=m * x**2 / 2), params={m: 1})["mass"]
     assert str(caught.value).endswith("The velocity of x is x.dot, or 'x.dot' by name.")
     with pytest.raises(st.StatementError, match=r"one instant of it, as in motion\.at\(1\.0\)"):
         run(start=run()())()
