@@ -97,10 +97,12 @@ def test_what_a_page_cannot_be_is_refused(name, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("action", "moves"), [('action = { "y.dot" = "-y.dot" }', False), ("", True)]
-)
-def test_events_that_change_the_state_are_not_left_out_in_silence(action, moves):
-    # A bounce: without it the ball would fall through the floor.
+    ("action", "moves", "until"),
+    [('action = { "y.dot" = "-y.dot" }', False, 1.0),
+     ('action = { "y.dot" = "-y.dot" }', False, 0.2), ("", True, 1.0)],
+)  # fmt: skip
+def test_events_that_change_the_state_are_not_left_out_in_silence(action, moves, until):
+    # A bounce: without it the ball would fall through the floor, sooner or later.
     text = f"""
         coordinates = ["y"]
         [energies]
@@ -109,7 +111,7 @@ def test_events_that_change_the_state_are_not_left_out_in_silence(action, moves)
         [start]
         y = 1
         [simulate]
-        span = [0, 1]
+        span = [0, {until}]
         [[simulate.events]]
         expr = "y"
         direction = -1

@@ -56,3 +56,23 @@ def test_what_a_row_has_for_itself_may_vanish_where_others_hold_it(unit):
     motion = st.simulate(system, span=(0, time), start=start, points=11)
     assert motion[u][-1] / unit == pytest.approx(1, abs=1e-10)
     assert motion[p][-1] / unit == pytest.approx(-1 / 3, abs=1e-10)
+
+
+@pytest.mark.parametrize("loop", [False, True])
+@pytest.mark.parametrize("kind", ["doubled", "turned", "squared"])
+def test_rows_of_which_one_says_nothing_new_at_the_start_are_followed(kind, loop):
+    """A row that alone moves a coordinate, along which it has no slope where the motion starts."""
+    a, p, q, r, s, w = st.coordinates("a p q r s w")
+    rows = {
+        "doubled": [p - q + a**2 / 2, p - q],
+        "turned": [p - q + st.cos(a) - 1, p - q],
+        "squared": [a**2 + 0 * p, p - q],
+    }[kind]
+    more = [r + s + w, r + 2 * s - w] if loop else []
+    moving = [a, p, q, r, s, w] if loop else [a, p, q]
+    system = st.System(kinetic=sum(x.dot**2 for x in moving) / 2, constraints=[*rows, *more])
+    start = {p.dot: 1, q.dot: 1} | ({r.dot: 3, s.dot: -2, w.dot: -1} if loop else {})
+    motion = st.simulate(system, span=(0, 1), start=start, points=5)
+    assert motion[p][-1] == pytest.approx(1, rel=1e-12) == motion[q][-1]
+    if loop:
+        assert motion[r][-1] == pytest.approx(3, rel=1e-12)

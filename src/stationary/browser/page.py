@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -143,7 +143,7 @@ def live(
             span = model.questions["simulate"].get("span")
     elif isinstance(system, Motion):
         given, system = system, system.system
-        _refuse_actions([f"one at t = {t:.6g}" for t, _ in given.struck[:1]])
+        _refuse_actions(given.actions)
         start = start or by_coordinate(given.kernel.layout, given.q[0], given.v[0])
         params = {**dict(zip((p.name for p in system.parameters), given.params)), **_named(params)}
         inputs = {**courses(system, given.drives), **_named(inputs)}
@@ -162,7 +162,7 @@ def live(
     return page
 
 
-def _refuse_actions(acting: list[str]) -> None:
+def _refuse_actions(acting: Sequence[str]) -> None:
     if acting:
         raise StatementError(
             "a live page knows no events that change the state.",

@@ -128,11 +128,18 @@ def plain_numbers(model: st.Model, changes: Mapping[str, str]) -> Iterator[str]:
     courses = {u.name for u in model.system.inputs}
     for name, text in changes.items():
         unit = model.units.get(name, "")
-        if not unit or name in courses or not text.replace(".", "", 1).lstrip("+-").isdecimal():
+        if not unit or name in courses or not _is_number(text):
             continue
         one = model.changed({name: f"1 {unit}"})
-        if {**one.params, **one.start}[name] != 1.0:
+        if {**one.params, **one.start}.get(name, 1.0) != 1.0:
             yield f"note: {name}={text} is {text} {model.unit(name)}; the file writes {unit}."
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def require_names(model: st.Model, option: str, typed: Iterable[str | None], *kinds: str) -> None:

@@ -13,6 +13,7 @@ from stationary.errors import StatementError, spelled
 from stationary.lower.expressions import at_state
 from stationary.model.interpolation import along
 from stationary.model.symbols import from_dynamicsymbols
+from stationary.model.symbols import t as time
 from stationary.model.system import System
 from stationary.result.fields import FieldFunction, at_points, checked
 from stationary.result.multipliers import Multipliers
@@ -136,6 +137,7 @@ class Equilibrium(AbstractShown):
                 np.zeros_like(self.q),
                 self.graph.layout.as_declared(from_dynamicsymbols(key)),
             )
+            e = e.xreplace({sp.Symbol("t"): time})
             e = e.xreplace(dict(zip(self.system.inputs, map(sp.Float, self.u))))
             return at_state(self.graph.layout, e, self.t, self.q, at_rest, self.params)
         places, order = self.graph.layout.resolve(key, "the key")

@@ -62,6 +62,8 @@ class AbstractMotion(AbstractShown):
     method: str = ""
     events: Any = ()
     struck: tuple[tuple[float, float], ...] = ()
+    #: Names of events that have actions, whether they happened or not.
+    actions: tuple[str, ...] = ()
     alpha: float = 0.0
     repaired: float = 0.0
     redundant: tuple[str, ...] = ()

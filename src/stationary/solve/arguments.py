@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache, lru_cache
 from math import isfinite
+from threading import current_thread, main_thread
 from typing import Any, TypeVar
 
 import numpy as np
@@ -32,8 +33,12 @@ def quiet(function: Question) -> Question:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Hold BLAS to one thread: matrices are small or sparse, and threads wait for each other."""
-    with _blas().limit(limits=1):
+    """Hold BLAS to one thread: matrices are small or sparse, and threads wait for each other.
+
+    Their number belongs to the process: questions beside each other would give back what another
+    has set, so that the main thread alone sets it.
+    """
+    with _blas().limit(limits=1) if current_thread() is main_thread() else nullcontext():
         yield
 
 

@@ -183,6 +183,9 @@ class Watch:
         self.times: list[list[float]] = [[] for _ in events]
         self._span, self._acts = span, list[float]()
         self.awake = bool(events)
+        self.acting = tuple(
+            event.name or f"events[{k}]" for k, event in enumerate(events) if event.action
+        )
         # Events whose zero a motion starts from, and the side that it comes from.
         self._left: dict[int, float] = {}
         # How large the entries of the state have been: they are rounded where they are largest.
@@ -375,7 +378,8 @@ class Watch:
                     f"Found {value:g} for '{name}' at t = {t:.6g}.",
                     "Write an action that is defined wherever the event happens.",
                 )
-            if place in changed and abs(value - after[place]) > _ROUNDING * abs(value):
+            size = max(abs(value), abs(after[place]), abs(y[place]))
+            if place in changed and abs(value - after[place]) > _ROUNDING * size:
                 both = (self._events[k].name or f"number {k + 1}" for k in (changed[place], i))
                 raise StatementError(
                     f"two events happen at t = {t:.6g} and give '{name}' different values.",

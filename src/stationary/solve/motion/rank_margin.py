@@ -47,6 +47,9 @@ class Rows:
         self.sizes = np.where(shape > 0, shape, other)
         self.full, self.most = 0.0, 0.0
         self.core, self.own = _loops(*numeric(graph, "constraints").places(2), graph)
+        if rank < len(self.core):
+            # Which of them holds what others hold as well is not for one alone to say.
+            self.core = np.ones_like(self.core)
 
     def left(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
         """Return how far the rows are from losing their rank: 1 for what is at right angles."""
@@ -61,7 +64,9 @@ class Rows:
         two times, more are added until it cannot, or the rows hardly turn between them.
         """
         (left, rates), most = self._turning(times, evaluate(times)), _MOST_LOOKS * len(times)
-        while len(times) < most:
+        core, known = self.core, 0
+        while known < len(times) < most:
+            known = len(times)
             low = below(left)
             apart = np.diff(times)
             way = apart * np.maximum(rates[:-1], rates[1:])
@@ -73,6 +78,8 @@ class Rows:
             every = np.repeat(times[:-1], counts) + part * np.repeat(apart / counts, counts)
             inner = every[part > 0]
             more = self._turning(inner, evaluate(inner))
+            if self.core is not core:
+                return self.along(times, evaluate, below)
             times, order = np.unique(np.concatenate([times, inner]), return_index=True)
             left, rates = (np.append(x, y)[order] for x, y in zip((left, rates), more))
         return times, left
@@ -103,8 +110,10 @@ class Rows:
         n, count = self.graph.system.size, len(times)
         many = max(1, _NUMBERS // (n * self.graph.layout.multipliers))
         if count > many:
-            parts = [slice(k, k + many) for k in range(0, count, many)]
+            parts, core = [slice(k, k + many) for k in range(0, count, many)], self.core
             left, rates = zip(*(self._turning(times[k], states[k]) for k in parts))
+            if self.core is not core:
+                return self._turning(times, states)
             return np.concatenate(left), np.concatenate(rates)
         q, v = states[:, :n], states[:, n : 2 * n]
         speed = (np.abs(v) / self.sizes).max(axis=1)
@@ -116,7 +125,7 @@ class Rows:
         A, turned = (x / np.maximum(length, 1e-300) for x in (A, turned))
         own = np.linalg.norm(A * self.own, axis=2)[:, ~self.core].min(axis=1, initial=1.0)
         self.most = max(self.most, own.max(initial=0.0))
-        if own.min() < _OWN * self.most:
+        if not own.min() > _OWN * self.most:
             # Others may hold what it loses: all are looked at together from here on.
             self.core, self.full, self.most = np.ones_like(self.core), 0.0, 0.0
             return self._turning(times, states)
@@ -128,7 +137,7 @@ class Rows:
             soon = _SOON * (times[-1] - times[0])
             later = self._rows(times + soon, q, v) / np.maximum(length, 1e-300)
             rates += self._norms(later - A) / soon
-        rank = self.rank - np.sum(~self.core)
+        rank = self.rank - np.count_nonzero(~self.core)
         if rank == 0:
             return own, rates
         A = A[:, self.core]

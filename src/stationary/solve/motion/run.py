@@ -116,6 +116,7 @@ class Run:
             method=" then ".join(self.used),
             events=self.watch.happened,
             struck=tuple(self.struck),
+            actions=self.watch.acting,
             alpha=self.legs.alpha,
             repaired=self.state.moved,
             redundant=self.state.redundant,
